@@ -1,0 +1,69 @@
+"""Self-paced curricula for contextual reinforcement learning.
+
+Names load on first use, so that importing the package, and `selfpaced --help`, stay quick.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
+    from selfpaced.experiments import Experiment as Experiment
+    from selfpaced.experiments import experiment as experiment
+    from selfpaced.learners.creps import CREPS as CREPS
+    from selfpaced.learners.schedule import FractionOfGain as FractionOfGain
+    from selfpaced.learners.schedule import FractionOfReward as FractionOfReward
+    from selfpaced.learners.schedule import Progress as Progress
+    from selfpaced.learners.sprl import SPRL as SPRL
+    from selfpaced.learners.sprl import VarianceFloor as VarianceFloor
+    from selfpaced.maths.box import Box as Box
+    from selfpaced.maths.features import PolynomialFeatures as PolynomialFeatures
+    from selfpaced.maths.features import RBFFeatures as RBFFeatures
+    from selfpaced.maths.features import linear_features as linear_features
+    from selfpaced.maths.features import rbf_grid as rbf_grid
+    from selfpaced.maths.gaussian import Gaussian as Gaussian
+    from selfpaced.maths.policy import LinearGaussianPolicy as LinearGaussianPolicy
+    from selfpaced.maths.policy import constant_policy as constant_policy
+    from selfpaced.maths.policy import load_policy as load_policy
+    from selfpaced.randomness import generator_state as generator_state
+    from selfpaced.randomness import restored_generator as restored_generator
+    from selfpaced.tasks.function import FunctionTask as FunctionTask
+    from selfpaced.tasks.gate import Gate as Gate
+    from selfpaced.teachers.target import Target as Target
+    from selfpaced.training import Run as Run
+    from selfpaced.training import train as train
+    from selfpaced.types import Outcomes as Outcomes
+    from selfpaced.types import Problem as Problem
+    from selfpaced.types import Samples as Samples
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "experiments": ("EXPERIMENTS", "Experiment", "experiment"),
+    "learners.creps": ("CREPS",),
+    "learners.schedule": ("FractionOfGain", "FractionOfReward", "Progress"),
+    "learners.sprl": ("SPRL", "VarianceFloor"),
+    "maths.box": ("Box",),
+    "maths.features": ("PolynomialFeatures", "RBFFeatures", "linear_features", "rbf_grid"),
+    "maths.gaussian": ("Gaussian",),
+    "maths.policy": ("LinearGaussianPolicy", "constant_policy", "load_policy"),
+    "randomness": ("generator_state", "restored_generator"),
+    "tasks.function": ("FunctionTask",),
+    "tasks.gate": ("Gate",),
+    "teachers.target": ("Target",),
+    "training": ("Run", "train"),
+    "types": ("Outcomes", "Problem", "Samples"),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_MODULE_OF]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'selfpaced' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"selfpaced.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

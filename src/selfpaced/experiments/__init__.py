@@ -1,0 +1,17 @@
+"""The registry of experiments. A new one is a file here and a line below."""
+
+from selfpaced.experiments.experiment import Experiment
+from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
+from selfpaced.suggest import named
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (GATE_PRECISION, GATE_GLOBAL)
+}
+
+
+def experiment(name: str) -> Experiment:
+    """The registered experiment called `name`, or an error that suggests one."""
+    return EXPERIMENTS[named("experiment", name, EXPERIMENTS)]
+
+
+__all__ = ["EXPERIMENTS", "Experiment", "experiment"]

@@ -1,0 +1,37 @@
+"""What an experiment is: a problem, the algorithms to compare on it, and a budget."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from selfpaced.maths.arrays import check_at_least
+from selfpaced.suggest import named
+from selfpaced.types import Algorithm, Problem
+
+MEASUREMENTS = 50  # of a run, on the target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Sourced numbers. The problem is made on demand: simulators take time to build."""
+
+    name: str
+    title: str
+    problem: Callable[[], Problem]
+    algorithms: Mapping[str, Algorithm]
+    iterations: int
+    evolution: tuple[int, ...] = ()  # iterations at which figures show the contexts
+    measure_rollouts: int = 100  # per measurement on the target
+    final_rollouts: int = 500  # of the last measurement
+
+    def __post_init__(self) -> None:
+        check_at_least("iterations", self.iterations, 1)
+
+    def algorithm(self, name: str) -> Algorithm:
+        """The algorithm called `name`, or an error that suggests one."""
+        return self.algorithms[named("algorithm", name, self.algorithms)]
+
+    @property
+    def measure_every(self) -> int:
+        """Iterations between measurements: a property of the experiment, not of a run's budget,
+        so that a run continued for longer equals one that was asked for as long at once."""
+        return max(1, self.iterations // MEASUREMENTS)

@@ -1,0 +1,78 @@
+"""The gate experiments: "precision" (a narrow gate far from the centre) and "global" (any gate).
+
+Sources: "Table 1" is the paper's table of SPRL's and C-REPS's parameters; "program" marks what
+the paper leaves out and its authors' experiments used.
+"""
+
+import numpy as np
+
+from selfpaced.experiments.experiment import Experiment
+from selfpaced.learners.creps import CREPS
+from selfpaced.learners.schedule import FractionOfReward
+from selfpaced.learners.sprl import SPRL
+from selfpaced.maths.box import Box
+from selfpaced.maths.features import linear_features, rbf_grid
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.policy import constant_policy
+from selfpaced.tasks.gate import Gate
+from selfpaced.types import Problem
+
+WIDE = Gaussian([0.0, 0.25], np.diag([7.0, 0.003]))  # program; the global target, too
+NARROW = Gaussian([-4.0, 0.2], np.diag([0.1, 0.001]))  # program; drawn in the paper's Fig. 1
+REWARD_SHIFT = 100.0  # program: what makes zeta = 0.02 and 0.002 right
+
+
+def _problem(target: Gaussian, features_over: Box) -> Problem:
+    initial = Gaussian(np.zeros(14), 100.0 * np.eye(14))  # program: mean 0, std 10 each
+    return Problem(
+        Gate(),
+        target,
+        initial_contexts=WIDE,
+        initial_policy=constant_policy(linear_features(2), initial),
+        value_features=rbf_grid(features_over, (10, 5), (0.6, 150.0)),  # program
+        reward_shift=REWARD_SHIFT,
+    )
+
+
+GATE_PRECISION = Experiment(
+    name="gate-precision",
+    title='Gate "precision"',
+    problem=lambda: _problem(NARROW, Gate.context_space),
+    algorithms={
+        "sprl": SPRL(
+            epsilon=0.4,  # Table 1
+            schedule=FractionOfReward(
+                zeta=0.02,  # Table 1
+                k_alpha=140,  # Table 1
+                alpha_max=2.5,  # program
+            ),
+            n_samples=100,  # Table 1
+            buffer_size=10,  # Table 1
+        ),
+        "creps": CREPS(epsilon=0.4, n_samples=100, buffer_size=10),  # Table 1
+    },
+    iterations=350,  # program; Fig. 1
+    evolution=(20, 80, 130, 210, 320),  # Fig. 1
+)
+
+GATE_GLOBAL = Experiment(
+    name="gate-global",
+    title='Gate "global"',
+    # program: here the grid of features reaches to a half-width of 1, beyond the box
+    problem=lambda: _problem(WIDE, Box([-5.0, 0.1], [5.0, 1.0])),
+    algorithms={
+        "sprl": SPRL(
+            epsilon=0.25,  # Table 1
+            schedule=FractionOfReward(
+                zeta=0.002,  # Table 1
+                k_alpha=140,  # Table 1
+                alpha_max=1e6,  # program
+            ),
+            n_samples=100,  # Table 1
+            buffer_size=10,  # Table 1
+        ),
+        "creps": CREPS(epsilon=0.25, n_samples=100, buffer_size=10),  # Table 1
+    },
+    iterations=600,  # program; Fig. 1
+    evolution=(50, 150, 250, 400),  # Fig. 1
+)

@@ -1,0 +1,107 @@
+"""An episodic learner in its loop: ask, evaluate, tell."""
+
+from typing import Any
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, check_column, check_rows
+from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.randomness import generator_state, restored_generator
+from selfpaced.types import (
+    Learner,
+    Metrics,
+    Outcomes,
+    Problem,
+    Samples,
+    Spent,
+    State,
+    Streams,
+    Task,
+)
+
+
+class EpisodicTraining:
+    """A learner, the task it learns on, and their random streams."""
+
+    def __init__(self, learner: Learner, problem: Problem, streams: Streams) -> None:
+        self.learner = learner
+        self._problem = problem
+        self._learn, self._world = streams.learn, streams.world
+        self._rollouts = 0
+
+    @property
+    def policy(self) -> LinearGaussianPolicy:
+        return self.learner.policy
+
+    @property
+    def spent(self) -> Spent:
+        return Spent(self._rollouts, 0)
+
+    def advance(self) -> dict[str, Any]:
+        """One iteration; the first one also fills the buffer."""
+        while self.learner.warming_up:
+            self._batch()
+        samples, metrics = self._batch()
+        centred = samples.contexts - samples.contexts.mean(axis=0)
+        return {
+            **metrics,
+            "rollouts": self._rollouts,
+            "reward": float(samples.rewards.mean()) - self._problem.reward_shift,
+            "success": float(samples.successes.mean()),
+            "entropy": self.policy.entropy,
+            "context_mean": samples.contexts.mean(axis=0).tolist(),
+            "context_covariance": (centred.T @ centred / len(samples)).tolist(),
+        }
+
+    def _batch(self) -> tuple[Samples, Metrics]:
+        contexts, thetas = self.learner.ask(self._learn)
+        outcomes = checked(
+            self._problem.task.evaluate(contexts, thetas, self._world), len(contexts)
+        )
+        self._rollouts += len(contexts)
+        rewards = outcomes.rewards + self._problem.reward_shift
+        samples = Samples(contexts, thetas, rewards, outcomes.successes)
+        return samples, self.learner.tell(samples)
+
+    def measure(self, contexts: Array, rng: np.random.Generator) -> Outcomes:
+        """The policy as learnt, stochastic, on `contexts`."""
+        thetas = self.policy.sample(contexts, rng, self._problem.task.theta_space)
+        return checked(self._problem.task.evaluate(contexts, thetas, rng), len(contexts))
+
+    def state(self) -> State:
+        return {
+            "rollouts": np.array(self._rollouts),
+            "learn": generator_state(self._learn),
+            "world": generator_state(self._world),
+            **{f"learner.{name}": value for name, value in self.learner.state().items()},
+        }
+
+    def restore(self, state: State) -> None:
+        self._rollouts = int(state["rollouts"])
+        self._learn = restored_generator(state["learn"])
+        self._world = restored_generator(state["world"])
+        self.learner.restore(part_of(state, "learner."))
+
+
+def checked_samples(samples: Samples, task: Task) -> Samples:
+    """`samples` that a learner may be told, or a ValueError that names the fault."""
+    contexts = task.context_space.check("contexts", samples.contexts)
+    thetas = check_rows("thetas", samples.thetas, task.theta_space.dimension)
+    if len(thetas) != len(contexts):
+        raise ValueError(f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}")
+    outcomes = checked(Outcomes(samples.rewards, samples.successes), len(contexts))
+    return Samples(contexts, thetas, *outcomes)
+
+
+def checked(outcomes: Outcomes, rows: int) -> Outcomes:
+    """`outcomes` of a task, or a ValueError that says what is wrong with them."""
+    rewards = check_column("rewards", outcomes.rewards, rows)
+    successes = np.asarray(outcomes.successes, dtype=float)
+    if successes.shape != (rows,):
+        raise ValueError(f"successes must be ({rows},), one per rollout; got {successes.shape}")
+    return Outcomes(rewards, successes)
+
+
+def part_of(state: State, prefix: str) -> State:
+    """The entries of `state` whose names start with `prefix`, without it."""
+    return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}

@@ -1,0 +1,93 @@
+"""The array types of the library, and the checks at its public edge."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def check_rows(name: str, array: ArrayLike, columns: int) -> Array:
+    """`array` as float (n, columns), or a ValueError that names the fault."""
+    rows = np.asarray(array, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != columns:
+        raise ValueError(f"{name} must be (n, {columns}), one row per rollout; got {rows.shape}")
+    return _finite_rows(name, rows)
+
+
+def check_column(name: str, array: ArrayLike, rows: int) -> Array:
+    """`array` as float (rows,), or a ValueError that names the fault."""
+    column = np.asarray(array, dtype=float)
+    if column.shape != (rows,):
+        raise ValueError(f"{name} must be ({rows},), one value per rollout; got {column.shape}")
+    return _finite_rows(name, column)
+
+
+def check_vector(name: str, array: ArrayLike, length: int | None = None) -> Array:
+    """`array` as float (length,), finite; any length of at least 1 when none is given."""
+    vector = np.asarray(array, dtype=float)
+    expected = "one-dimensional and not empty" if length is None else f"({length},)"
+    if vector.ndim != 1 or vector.size == 0 or (length is not None and vector.size != length):
+        raise ValueError(f"{name} must be {expected}; got shape {vector.shape}")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} must be finite; got {vector.tolist()}")
+    return vector
+
+
+def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array, Array]:
+    """`array` as a symmetric positive definite matrix, with its lower Cholesky factor."""
+    matrix = np.asarray(array, dtype=float)
+    if matrix.shape != (dimension, dimension):
+        raise ValueError(f"{name} must be ({dimension}, {dimension}); got {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be finite; got {matrix.tolist()}")
+    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0.0):
+        raise ValueError(f"{name} must be symmetric; got {matrix.tolist()}")
+    try:
+        return matrix, cholesky(matrix)
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(matrix)[0]
+        raise ValueError(
+            f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}"
+        ) from None
+
+
+def check_positive(name: str, value: float) -> float:
+    """`value` as a float above zero and finite."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be above 0 and finite; got {value}")
+    return float(value)
+
+
+def check_at_least(name: str, value: int, least: int) -> int:
+    """`value` as an int that is not below `least`."""
+    if int(value) != value or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value}")
+    return int(value)
+
+
+def frozen(array: ArrayLike | Sequence[float]) -> Array:
+    """A float copy that cannot be written to: values are replaced, never edited."""
+    copy = np.array(
+        array, dtype=float, order="C"
+    )  # one layout, so that restored values add up alike
+    copy.setflags(write=False)
+    return copy
+
+
+def cholesky(matrix: Array) -> Array:
+    """The lower Cholesky factor; numpy.linalg.LinAlgError if `matrix` is not positive definite."""
+    return np.asarray(np.linalg.cholesky(matrix), dtype=float)
+
+
+def _finite_rows(name: str, array: Array) -> Array:
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = np.flatnonzero(~(finite if array.ndim == 1 else finite.all(axis=1)))
+        raise ValueError(
+            f"{name} must be finite; {bad.size} of {len(array)} rows are not, "
+            f"first row {bad[0]}: {array[bad[0]].tolist()}"
+        )
+    return array

@@ -1,0 +1,85 @@
+"""The multivariate Gaussian: a frozen value."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
+
+from selfpaced.maths.arrays import Array, check_covariance, check_positive, check_vector, frozen
+from selfpaced.maths.box import Box
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian:
+    """N(mean, covariance)."""
+
+    mean: Array  # (d,)
+    covariance: Array  # (d, d)
+    chol: Array  # (d, d), lower: covariance = chol chol^T
+
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
+        checked = check_vector("mean", mean)
+        matrix, chol = check_covariance("covariance", covariance, len(checked))
+        object.__setattr__(self, "mean", frozen(checked))
+        object.__setattr__(self, "covariance", frozen(matrix))
+        object.__setattr__(self, "chol", frozen(chol))
+
+    def __repr__(self) -> str:
+        return f"Gaussian(mean={self.mean.tolist()}, covariance={self.covariance.tolist()})"
+
+    @property
+    def dimension(self) -> int:
+        return len(self.mean)
+
+    def sample(self, n: int, rng: np.random.Generator, box: Box | None = None) -> Array:
+        """(n, d) samples, truncated to `box` if one is given."""
+        means = np.broadcast_to(self.mean, (n, self.dimension))
+        if box is not None:
+            return box.truncated(means, self.chol, rng)
+        return means + rng.standard_normal(means.shape) @ self.chol.T
+
+    def log_prob(self, points: Array) -> Array:
+        """(n,) log-densities of `points` (n, d); of the Gaussian itself, not of a truncated one."""
+        return normal_log_prob(points - self.mean, self.chol)
+
+    def kl(self, other: "Gaussian") -> float:
+        """KL(self || other), in nats."""
+        spread = solve_triangular(other.chol, self.chol, lower=True)
+        shift = solve_triangular(other.chol, self.mean - other.mean, lower=True)
+        trace = float(np.sum(spread**2) + np.sum(shift**2))
+        return 0.5 * (trace - self.dimension) + log_det(other.chol) - log_det(self.chol)
+
+    @property
+    def entropy(self) -> float:
+        return normal_entropy(self.chol)
+
+
+def with_variance_floor(gaussian: Gaussian, floor: ArrayLike) -> Gaussian:
+    """`gaussian` with every diagonal entry of its covariance raised to at least `floor`."""
+    variances = np.diag(gaussian.covariance)
+    raised = np.maximum(variances, floor)
+    return Gaussian(gaussian.mean, gaussian.covariance + np.diag(raised - variances))
+
+
+def gaussian_over(box: Box, width: float = 0.25) -> Gaussian:
+    """A Gaussian at the box's centre whose standard deviations are `width` of the box's."""
+    return Gaussian(box.centre, np.diag((check_positive("width", width) * box.width) ** 2))
+
+
+def normal_log_prob(deviations: Array, chol: Array) -> Array:
+    """log N(deviation | 0, chol chol^T) of each row (n, d)."""
+    white = solve_triangular(chol, deviations.T, lower=True)
+    constant = 0.5 * len(chol) * math.log(2 * math.pi) + log_det(chol)
+    return -0.5 * np.einsum("dn,dn->n", white, white) - constant
+
+
+def normal_entropy(chol: Array) -> float:
+    """Entropy of N(., chol chol^T), in nats."""
+    return 0.5 * len(chol) * (1 + math.log(2 * math.pi)) + log_det(chol)
+
+
+def log_det(chol: Array) -> float:
+    """log det chol: half the log-determinant of chol chol^T."""
+    return float(np.log(np.diag(chol)).sum())

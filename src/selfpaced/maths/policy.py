@@ -1,0 +1,122 @@
+"""The policy of the paper: linear in features of the context, Gaussian around that."""
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfpaced.maths.arrays import Array, check_covariance, check_positive, check_vector, frozen
+from selfpaced.maths.box import Box
+from selfpaced.maths.features import Features, features_from, linear_features
+from selfpaced.maths.gaussian import (
+    Gaussian,
+    gaussian_over,
+    normal_entropy,
+    normal_log_prob,
+)
+
+FORMAT = "selfpaced-policy-1"
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussianPolicy:
+    """pi(theta | c) = N(theta | A phi(c), covariance)."""
+
+    features: Features  # phi: (n, inputs) -> (n, m)
+    A: Array  # (d, m)
+    covariance: Array  # (d, d)
+    chol: Array  # (d, d), lower: covariance = chol chol^T
+
+    def __init__(self, features: Features, A: ArrayLike, covariance: ArrayLike) -> None:
+        gains = np.asarray(A, dtype=float)
+        if gains.ndim != 2 or gains.shape[1] != features.outputs or not np.isfinite(gains).all():
+            raise ValueError(
+                f"A must be finite and (d, {features.outputs}), one column per feature; "
+                f"got shape {gains.shape}"
+            )
+        matrix, chol = check_covariance("covariance", covariance, len(gains))
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "A", frozen(gains))
+        object.__setattr__(self, "covariance", frozen(matrix))
+        object.__setattr__(self, "chol", frozen(chol))
+
+    @property
+    def dimension(self) -> int:
+        return len(self.A)
+
+    def mean(self, contexts: ArrayLike) -> Array:
+        """A phi(c): (n, d) for contexts (n, inputs), (d,) for one context (inputs,)."""
+        rows = np.asarray(contexts, dtype=float)
+        if rows.ndim <= 1:
+            return self.mean(check_vector("contexts", rows, self.features.inputs)[None])[0]
+        if rows.ndim != 2 or rows.shape[1] != self.features.inputs:
+            raise ValueError(f"contexts must be (n, {self.features.inputs}); got {rows.shape}")
+        return self.features(rows) @ self.A.T
+
+    def sample(self, contexts: Array, rng: np.random.Generator, box: Box | None = None) -> Array:
+        """One theta per context (n, d), truncated to `box` if one is given."""
+        means = self.mean(contexts)
+        if box is not None:
+            return box.truncated(means, self.chol, rng)
+        return means + rng.standard_normal(means.shape) @ self.chol.T
+
+    def log_prob(self, thetas: Array, contexts: Array) -> Array:
+        """(n,) log-densities; of the Gaussian itself, not of a truncated one."""
+        return normal_log_prob(thetas - self.mean(contexts), self.chol)
+
+    @property
+    def entropy(self) -> float:
+        """In nats; the same for every context."""
+        return normal_entropy(self.chol)
+
+    def widened(self, factor: float) -> "LinearGaussianPolicy":
+        """The same mean with every standard deviation times `factor`.
+
+        For starting again from a learned policy, e.g. on the real robot.
+        """
+        variance = check_positive("factor", factor) ** 2
+        return LinearGaussianPolicy(self.features, self.A, variance * self.covariance)
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy as one small .npz file of plain arrays."""
+        np.savez(
+            _npz(path),
+            allow_pickle=False,
+            format=np.array(FORMAT),
+            features=np.array(json.dumps(self.features.spec())),
+            A=self.A,
+            covariance=self.covariance,
+        )
+
+
+def load_policy(path: str | Path) -> LinearGaussianPolicy:
+    """The policy that `save` wrote to `path`."""
+    try:
+        with np.load(_npz(path), allow_pickle=False) as file:
+            if "format" not in file or str(file["format"]) != FORMAT:
+                raise ValueError(f"path must be a saved policy ({FORMAT}); {path} is not")
+            features = features_from(json.loads(str(file["features"])))
+            return LinearGaussianPolicy(features, file["A"], file["covariance"])
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise ValueError(f"path must be a saved policy; {path} is damaged: {error}") from error
+
+
+def constant_policy(features: Features, gaussian: Gaussian) -> LinearGaussianPolicy:
+    """The policy that draws theta from `gaussian` whatever the context."""
+    A = np.zeros((gaussian.dimension, features.outputs))
+    A[:, features.constant] = gaussian.mean
+    return LinearGaussianPolicy(features, A, gaussian.covariance)
+
+
+def default_policy(theta_space: Box, contexts: int) -> LinearGaussianPolicy:
+    """A first policy over a box of parameters: its centre, a quarter of its width as deviation."""
+    return constant_policy(linear_features(contexts), gaussian_over(theta_space))
+
+
+def _npz(path: str | Path) -> Path:
+    """`path` with the ending that np.savez would add, so that save and load agree."""
+    path = Path(path)
+    return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")

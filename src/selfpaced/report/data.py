@@ -1,0 +1,63 @@
+"""Stored runs as arrays: one group per experiment and algorithm, one row per seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array
+from selfpaced.store import StoredRun
+
+LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
+
+
+@dataclass(frozen=True)
+class Group:
+    """The finished runs of one algorithm on one experiment."""
+
+    experiment: str
+    algorithm: str
+    runs: tuple[StoredRun, ...]
+
+    @property
+    def success(self) -> Array:
+        """(seeds,): final success on the target."""
+        return np.array([run.result["target_success"] for run in self.runs], dtype=float)
+
+    @property
+    def reward(self) -> Array:
+        """(seeds,): final mean reward on the target."""
+        return np.array([run.result["target_reward"] for run in self.runs], dtype=float)
+
+    def iterations_to(self, success: float) -> Array:
+        """(seeds,): first measurement at or above `success`; infinity where there is none."""
+        return np.array([_first(run, success) for run in self.runs])
+
+    def curve(self, name: str) -> tuple[Array, Array]:
+        """Iterations (k,) and values (seeds, k) of a metric where every run recorded it."""
+        columns: list[dict[int, float]] = [
+            {r["iteration"]: r[name] for r in run.records if name in r} for run in self.runs
+        ]
+        shared = [i for i in columns[0] if all(i in column for column in columns)]
+        values = [[column[iteration] for iteration in shared] for column in columns]
+        return np.array(shared, dtype=float), np.array(values, dtype=float)
+
+
+def groups(runs: list[StoredRun]) -> list[Group]:
+    """`runs` by experiment and algorithm, in the order in which they come."""
+    by_name: dict[tuple[str, str], list[StoredRun]] = {}
+    for run in runs:
+        by_name.setdefault((run.experiment, run.algorithm), []).append(run)
+    return [Group(*name, tuple(members)) for name, members in by_name.items()]
+
+
+def quantiles(values: Array) -> tuple[Array, Array, Array]:
+    """10%, 50% and 90% over the first axis; with infinities, of the sorted values as they are."""
+    method = "linear" if np.isfinite(values).all() else "nearest"
+    low, middle, high = np.quantile(values, [LOW, MEDIAN, HIGH], axis=0, method=method)
+    return low, middle, high
+
+
+def _first(run: StoredRun, success: float) -> float:
+    measured = [(r["iteration"], r["target_success"]) for r in run.records if "target_success" in r]
+    measured.append((run.result["iterations"], run.result["target_success"]))
+    return min((i for i, rate in measured if rate >= success), default=np.inf)

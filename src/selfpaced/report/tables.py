@@ -1,0 +1,76 @@
+"""The table at the end of a sweep, as plain rows."""
+
+from typing import Any
+
+import numpy as np
+
+from selfpaced.report.data import Group, quantiles
+
+
+def row(group: Group) -> dict[str, Any]:
+    """One line of the table: medians and 10%-90% over the seeds, infinity for never."""
+    success, reward = quantiles(group.success), quantiles(group.reward)
+    return {
+        "experiment": group.experiment,
+        "algorithm": group.algorithm,
+        "seeds": len(group.runs),
+        "success_median": float(success[1]),
+        "success_q10": float(success[0]),
+        "success_q90": float(success[2]),
+        "success_min": float(group.success.min()),
+        "reward_median": float(reward[1]),
+        "reward_q10": float(reward[0]),
+        "reward_q90": float(reward[2]),
+        "iterations_to_50": float(quantiles(group.iterations_to(0.5))[1]),
+        "iterations_to_90": float(quantiles(group.iterations_to(0.9))[1]),
+        "rollouts": float(np.median([run.result["rollouts"] for run in group.runs])),
+        "cpu_seconds": float(np.median([run.cpu_seconds for run in group.runs])),
+    }
+
+
+HEADERS = (
+    "experiment",
+    "algorithm",
+    "seeds",
+    "success on target",
+    "worst seed",
+    "reward on target",
+    "to 50%",
+    "to 90%",
+    "rollouts",
+    "CPU s",
+)
+
+
+def text_row(group: Group) -> tuple[str, ...]:
+    """`row` for people: median [10%, 90%], "never" for infinity."""
+    r = row(group)
+    return (
+        r["experiment"],
+        r["algorithm"],
+        str(r["seeds"]),
+        _band(r, "success", "{:.2f}"),
+        _number(r["success_min"], "{:.2f}"),
+        _band(r, "reward", "{:.2f}"),
+        _iterations(r["iterations_to_50"], r["success_median"]),
+        _iterations(r["iterations_to_90"], r["success_median"]),
+        f"{r['rollouts']:,.0f}",
+        f"{r['cpu_seconds']:.1f}",
+    )
+
+
+def _number(value: float, form: str) -> str:
+    return "-" if np.isnan(value) else form.format(value)
+
+
+def _band(r: dict[str, Any], name: str, form: str) -> str:
+    if np.isnan(r[f"{name}_median"]):
+        return "-"
+    middle, low, high = (form.format(r[f"{name}_{q}"]) for q in ("median", "q10", "q90"))
+    return f"{middle} [{low}, {high}]"
+
+
+def _iterations(value: float, success: float) -> str:
+    if np.isnan(success):
+        return "-"
+    return "never" if np.isinf(value) else f"{value:.0f}"

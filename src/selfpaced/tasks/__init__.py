@@ -1,0 +1,1 @@
+"""Tasks: each scores batches of (context, theta) rows. One task a file."""

@@ -1,0 +1,195 @@
+"""What passes between tasks, learners, teachers and the loop: values and protocols."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.box import Box
+from selfpaced.maths.features import Features, default_value_features
+from selfpaced.maths.gaussian import Gaussian, gaussian_over
+from selfpaced.maths.policy import LinearGaussianPolicy, default_policy
+
+Metrics = dict[str, float]
+AnyArray = NDArray[Any]
+State = dict[str, AnyArray]  # plain arrays by name: exact, and safe to load
+
+
+class Outcomes(NamedTuple):
+    """What a batch scored, one entry per row."""
+
+    rewards: Array  # (n,)
+    successes: Array  # (n,): 1 or 0; nan where the task has no notion of success
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Rollouts, one per row."""
+
+    contexts: Array  # (n, d_c)
+    thetas: Array  # (n, d_theta)
+    rewards: Array  # (n,)
+    successes: Array  # (n,), as in Outcomes
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+
+class Task(Protocol):
+    """Scores rows. Row i of the result depends only on row i and its own noise."""
+
+    @property
+    def context_space(self) -> Box: ...
+    @property
+    def theta_space(self) -> Box: ...
+    def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes: ...
+
+
+@runtime_checkable
+class TrajectoryTask(Protocol):
+    """A task that can also return what happened over time, for figures."""
+
+    def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array: ...
+
+
+class Learner(Protocol):
+    """Asks for the next batch of rollouts and is told what they scored."""
+
+    @property
+    def policy(self) -> LinearGaussianPolicy: ...
+    @property
+    def warming_up(self) -> bool:
+        """Whether the next batch only fills the buffer, without an update."""
+        ...
+
+    def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Contexts (n, d_c) and thetas (n, d_theta) to try next."""
+        ...
+
+    def tell(self, samples: Samples) -> Metrics: ...
+    def state(self) -> State: ...
+    def restore(self, state: State) -> None: ...
+
+
+class Teacher(Protocol):
+    """Chooses contexts. Knows nothing of thetas or of who learns."""
+
+    def ask(self, n: int, rng: np.random.Generator) -> Array: ...
+    def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
+        """Any number of rows, in any order, repeats allowed."""
+        ...
+
+    def state(self) -> State: ...
+    def restore(self, state: State) -> None: ...
+
+
+class TeacherNumbers(Protocol):
+    """A teacher as its frozen numbers; `start` makes the one that asks and is told."""
+
+    def start(self, problem: "Problem") -> Teacher: ...
+
+
+class Spent(NamedTuple):
+    """What learning has cost so far."""
+
+    rollouts: int
+    steps: int  # of the environment; 0 where a rollout is all there is
+
+
+class Training(Protocol):
+    """All that the loop, the store and the engines know of learning."""
+
+    @property
+    def spent(self) -> Spent: ...
+    @property
+    def policy(self) -> LinearGaussianPolicy: ...
+    def advance(self) -> Mapping[str, float | list[float] | list[list[float]]]:
+        """One update and the rollouts before it; what to record of them."""
+        ...
+
+    def measure(self, contexts: Array, rng: np.random.Generator) -> Outcomes: ...
+    def state(self) -> State: ...
+    def restore(self, state: State) -> None: ...
+
+
+class Streams(NamedTuple):
+    """Separate random streams, so that measuring more often changes nothing that is learned."""
+
+    learn: np.random.Generator
+    world: np.random.Generator
+    measure: np.random.SeedSequence  # one generator per measurement is spawned from it
+
+
+class Algorithm(Protocol):
+    """A learning algorithm as its frozen numbers."""
+
+    @property
+    def rollouts_per_iteration(self) -> int: ...
+    def start(self, problem: "Problem", streams: Streams) -> Training: ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A task and the contexts it shall be mastered on. All but these two have defaults.
+
+    `reward_shift` is added to the rewards that learners see, never to those people see: rules
+    that weigh the mean reward itself, as the paper's alpha, need a sensible zero.
+    """
+
+    task: Task
+    target: Gaussian
+    initial_contexts: Gaussian
+    initial_policy: LinearGaussianPolicy
+    value_features: Features
+    reward_shift: float
+
+    def __init__(
+        self,
+        task: Task,
+        target: Gaussian,
+        *,
+        initial_contexts: Gaussian | None = None,
+        initial_policy: LinearGaussianPolicy | None = None,
+        value_features: Features | None = None,
+        reward_shift: float = 0.0,
+    ) -> None:
+        box = task.context_space
+        set_ = object.__setattr__
+        set_(self, "task", task)
+        set_(self, "target", target)
+        set_(self, "initial_contexts", initial_contexts or gaussian_over(box))
+        set_(
+            self,
+            "initial_policy",
+            initial_policy or default_policy(task.theta_space, box.dimension),
+        )
+        set_(self, "value_features", value_features or default_value_features(box))
+        set_(self, "reward_shift", float(reward_shift))
+        self._check()
+
+    def _check(self) -> None:
+        d, d_theta = self.task.context_space.dimension, self.task.theta_space.dimension
+        if self.target.dimension != d:
+            raise ValueError(f"target must have {d} dimensions; got {self.target.dimension}")
+        if not self.task.context_space.contains(self.target.mean):
+            raise ValueError(
+                f"target must have its mean in {self.task.context_space}; "
+                f"got {self.target.mean.tolist()}"
+            )
+        if self.initial_contexts.dimension != d:
+            raise ValueError(
+                f"initial_contexts must have {d} dimensions; got {self.initial_contexts.dimension}"
+            )
+        policy = self.initial_policy
+        if (policy.features.inputs, policy.dimension) != (d, d_theta):
+            raise ValueError(
+                f"initial_policy must map {d} context dimensions to {d_theta} parameters; "
+                f"got {policy.features.inputs} to {policy.dimension}"
+            )
+        if self.value_features.inputs != d:
+            raise ValueError(
+                f"value_features must take {d} dimensions; got {self.value_features.inputs}"
+            )
