@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from selfpaced.experiments import Experiment, experiment
 from selfpaced.maths.arrays import Array, check_at_least
@@ -53,6 +54,19 @@ def train_to_end(
     progress: Callable[[Record], None] = lambda record: None,
 ) -> Final:
     """Advance `training` to the end of its budget; what a figure needs is recorded on the way."""
+    # One thread: on matrices this small a second one only waits, and among other runs for long.
+    with threadpool_limits(1, user_api="blas"):
+        return _train_to_end(training, problem, streams, budget, recorder, progress)
+
+
+def _train_to_end(
+    training: Training,
+    problem: Problem,
+    streams: Streams,
+    budget: Budget,
+    recorder: Recorder,
+    progress: Callable[[Record], None],
+) -> Final:
     for iteration in range(recorder.next_iteration, budget.iterations + 1):
         record: Record = {"iteration": iteration, **training.advance()}
         if iteration % budget.measure_every == 0:

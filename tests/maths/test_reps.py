@@ -145,7 +145,7 @@ def test_duals_ignore_a_constant_shift_of_V(shift):
 
 
 def test_the_dual_of_sprl_bounds_the_primal_from_above_and_is_minimised():
-    """By weak duality any point of G is above the primal; Algorithm 1's argmax would be infinite."""
+    """By weak duality G lies above the primal; the argmax of Algorithm 1 would be infinite."""
     rewards, log_ratio, phi = data(200)
     rewards = (rewards - rewards.max()) / 3
     dual = sprl_dual(rewards, log_ratio, phi, alpha=0.5, epsilon=0.4, ridge=1e-9)
@@ -183,6 +183,21 @@ def test_creps_weights_reproduce_the_target_features():
     np.testing.assert_allclose(phi.T @ found.policy, mean, atol=1e-4)
 
 
+def test_a_temperature_floor_counts_in_standard_deviations_and_makes_disasters_matter():
+    rng = np.random.default_rng(0)
+    rewards = 1e-3 * rng.normal(size=1000)
+    rewards[:20] = -100.0
+    phi = np.ones((1000, 1))
+    numbers = {"epsilon": 0.4, "ridge": 1e-5}
+    free = creps_weights(rewards, phi, phi[0], **numbers)
+    floored = creps_weights(rewards, phi, phi[0], temperature_floor=0.01, **numbers)
+    assert free.eta_p < 1e-2
+    assert floored.eta_p == pytest.approx(0.01 * rewards.std())
+    assert floored.converged
+    assert effective_samples(free.policy) < 600 < 970 < effective_samples(floored.policy)
+    assert floored.policy[:20].max() < 1e-9
+
+
 def test_small_alpha_tends_to_reps():
     rewards, log_ratio, phi = data()
     at_zero = sprl_weights(rewards, log_ratio, phi, alpha=0.0, epsilon=0.4, ridge=1e-5)
@@ -192,7 +207,7 @@ def test_small_alpha_tends_to_reps():
 
 def test_derived_weights_are_creps_weights_over_context_weights():
     rewards, log_ratio, phi = data()
-    numbers = dict(alpha=1.0, epsilon=0.4, ridge=1e-5)
+    numbers = {"alpha": 1.0, "epsilon": 0.4, "ridge": 1e-5}
     creps = sprl_weights(rewards, log_ratio, phi, policy_weights="creps", **numbers)
     derived = sprl_weights(rewards, log_ratio, phi, policy_weights="derived", **numbers)
     expected = creps.policy / creps.contexts
@@ -202,7 +217,7 @@ def test_derived_weights_are_creps_weights_over_context_weights():
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1e-8), (0.0, 1e8), (-1000.0, 1e-3)])
 def test_shifted_and_scaled_rewards_weigh_samples_alike(shift, scale):
     rewards, log_ratio, phi = data()
-    numbers = dict(epsilon=0.4, ridge=1e-5)
+    numbers = {"epsilon": 0.4, "ridge": 1e-5}
     one = sprl_weights(rewards, log_ratio, phi, alpha=1.0, **numbers)
     other = sprl_weights(shift + scale * rewards, log_ratio, phi, alpha=scale, **numbers)
     np.testing.assert_allclose(other.policy, one.policy, atol=1e-7)
@@ -212,7 +227,7 @@ def test_shifted_and_scaled_rewards_weigh_samples_alike(shift, scale):
 
 def test_a_warm_start_gives_the_same_answer_in_fewer_steps():
     rewards, log_ratio, phi = data()
-    numbers = dict(alpha=1.0, epsilon=0.4, ridge=1e-5)
+    numbers = {"alpha": 1.0, "epsilon": 0.4, "ridge": 1e-5}
     cold = sprl_weights(rewards, log_ratio, phi, **numbers)
     warm = sprl_weights(rewards, log_ratio, phi, start=cold.multipliers, **numbers)
     assert warm.steps < cold.steps

@@ -22,13 +22,18 @@ class CREPS:
     teacher: TeacherNumbers = field(default_factory=Target)
     n_samples: int = 50  # rollouts per iteration
     buffer_size: int = 10  # iterations whose samples are kept
-    ridge: float = 1e-2  # on v in the dual, in units of the reward's temperature
+    ridge: float = 1e-5  # on v in the dual, in units of the reward's temperature
+    temperature_floor: float = 0.01  # of eta, in standard deviations of the buffered rewards
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
         check_at_least("n_samples", self.n_samples, 1)
         check_at_least("buffer_size", self.buffer_size, 1)
         check_positive("ridge", self.ridge)
+        if not 0 <= self.temperature_floor < np.inf:
+            raise ValueError(
+                f"temperature_floor must be finite and at least 0; got {self.temperature_floor}"
+            )
 
     @property
     def rollouts_per_iteration(self) -> int:
@@ -79,6 +84,7 @@ class CREPSLearner:
             features.mean(axis=0),
             epsilon=numbers.epsilon,
             ridge=numbers.ridge,
+            temperature_floor=numbers.temperature_floor,
             start=self._multipliers,
         )
         fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, numbers.epsilon)

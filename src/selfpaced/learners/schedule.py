@@ -54,7 +54,7 @@ class FractionOfGain:
     that the zero of the reward does not matter, and negative rewards are as good as any.
     """
 
-    zeta: float = 0.1
+    zeta: float = 1.0
     k_alpha: int = 20
     alpha_max: float = np.inf
 

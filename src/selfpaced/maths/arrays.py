@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dtrtrs
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -43,7 +44,7 @@ def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array
         raise ValueError(f"{name} must be ({dimension}, {dimension}); got {matrix.shape}")
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name} must be finite; got {matrix.tolist()}")
-    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0.0):
+    if np.abs(matrix - matrix.T).max() > 1e-8 * np.abs(matrix).max():
         raise ValueError(f"{name} must be symmetric; got {matrix.tolist()}")
     try:
         return matrix, cholesky(matrix)
@@ -80,6 +81,14 @@ def frozen(array: ArrayLike | Sequence[float]) -> Array:
 def cholesky(matrix: Array) -> Array:
     """The lower Cholesky factor; numpy.linalg.LinAlgError if `matrix` is not positive definite."""
     return np.asarray(np.linalg.cholesky(matrix), dtype=float)
+
+
+def solve_lower(chol: Array, right: Array) -> Array:
+    """chol^-1 right for a lower triangular `chol`; LAPACK directly, for these systems are small."""
+    solution, info = dtrtrs(chol, right, lower=1)
+    if info:
+        raise np.linalg.LinAlgError("singular triangular matrix")
+    return solution
 
 
 def _finite_rows(name: str, array: Array) -> Array:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 
-from selfpaced.maths.arrays import Array, cholesky
+from selfpaced.maths.arrays import Array, cholesky, solve_lower
 from selfpaced.maths.gaussian import Gaussian, log_det
 from selfpaced.maths.policy import LinearGaussianPolicy
 
@@ -111,7 +110,7 @@ class _Part:
 
     @staticmethod
     def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "_Part":
-        white = solve_triangular(chol, residuals.T, lower=True)  # (d, N)
+        white = solve_lower(chol, residuals.T)  # (d, N)
         values, vectors = np.linalg.eigh(features.T @ features / len(features))
         kept = values > 1e-12 * values[-1]  # directions the contexts do not span stay as they are
         basis = (vectors[:, kept] / np.sqrt(values[kept])).T  # (m, features)
@@ -133,13 +132,16 @@ class _Part:
 
     def kl(self, eta: float) -> float:
         """Mean KL(old || new); infinite where the new covariance is singular."""
+        covariance = self.covariance(eta)
+        if not np.isfinite(covariance).all():
+            return np.inf
         try:
-            chol = cholesky(self.covariance(eta))
+            chol = cholesky(covariance)
         except np.linalg.LinAlgError:
             return np.inf
         d = len(self.R)
         both = np.concatenate([np.eye(d), self.delta(eta)], axis=1)
-        white = solve_triangular(chol, both, lower=True)
+        white = solve_lower(chol, both)
         return 0.5 * (float(np.sum(white**2)) - d) + log_det(chol)
 
 

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 
-from selfpaced.maths.arrays import Array, check_covariance, check_positive, check_vector, frozen
+from selfpaced.maths.arrays import (
+    Array,
+    check_covariance,
+    check_positive,
+    check_vector,
+    frozen,
+    solve_lower,
+)
 from selfpaced.maths.box import Box
 
 
@@ -46,8 +52,8 @@ class Gaussian:
 
     def kl(self, other: "Gaussian") -> float:
         """KL(self || other), in nats."""
-        spread = solve_triangular(other.chol, self.chol, lower=True)
-        shift = solve_triangular(other.chol, self.mean - other.mean, lower=True)
+        spread = solve_lower(other.chol, self.chol)
+        shift = solve_lower(other.chol, self.mean - other.mean)
         trace = float(np.sum(spread**2) + np.sum(shift**2))
         return 0.5 * (trace - self.dimension) + log_det(other.chol) - log_det(self.chol)
 
@@ -70,7 +76,7 @@ def gaussian_over(box: Box, width: float = 0.25) -> Gaussian:
 
 def normal_log_prob(deviations: Array, chol: Array) -> Array:
     """log N(deviation | 0, chol chol^T) of each row (n, d)."""
-    white = solve_triangular(chol, deviations.T, lower=True)
+    white = solve_lower(chol, deviations.T)
     constant = 0.5 * len(chol) * math.log(2 * math.pi) + log_det(chol)
     return -0.5 * np.einsum("dn,dn->n", white, white) - constant
 

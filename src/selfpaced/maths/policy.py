@@ -94,14 +94,17 @@ class LinearGaussianPolicy:
 
 def load_policy(path: str | Path) -> LinearGaussianPolicy:
     """The policy that `save` wrote to `path`."""
+    file = _npz(path)
+    if file.exists() and not zipfile.is_zipfile(file):
+        raise ValueError(f"path must be a saved policy; {file} is damaged or none")
     try:
-        with np.load(_npz(path), allow_pickle=False) as file:
-            if "format" not in file or str(file["format"]) != FORMAT:
-                raise ValueError(f"path must be a saved policy ({FORMAT}); {path} is not")
-            features = features_from(json.loads(str(file["features"])))
-            return LinearGaussianPolicy(features, file["A"], file["covariance"])
+        with np.load(file, allow_pickle=False) as arrays:
+            if "format" not in arrays or str(arrays["format"]) != FORMAT:
+                raise ValueError(f"path must be a saved policy ({FORMAT}); {file} is not")
+            features = features_from(json.loads(str(arrays["features"])))
+            return LinearGaussianPolicy(features, arrays["A"], arrays["covariance"])
     except (zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"path must be a saved policy; {path} is damaged: {error}") from error
+        raise ValueError(f"path must be a saved policy; {file} is damaged: {error}") from error
 
 
 def constant_policy(features: Features, gaussian: Gaussian) -> LinearGaussianPolicy:

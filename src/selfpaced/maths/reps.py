@@ -5,7 +5,7 @@ V(c) = phi(c)^T v. Value, gradient, Hessian and sample weights all fall out of t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from selfpaced.maths.arrays import Array, BoolArray
 
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 ETA_FLOOR = 1e-6  # lower bound of the temperatures in the scaled dual
+UNSEEN = 1e-10  # features with no larger value among the samples are left out of the dual
+ROUGH = 0.03  # accuracy of temperatures that only set a scale or a start
 LARGEST_SHARE = 0.9  # of log(samples), the largest KL that weights over the samples may be asked
 
 PolicyWeights = Literal["creps", "derived"]
@@ -40,12 +42,12 @@ def soft_max(x: Array, eta: float) -> SoftMax:
     return SoftMax(top + eta * log_mean, weights, max(float(weights @ shifted) - log_mean, 0.0))
 
 
-def temperature(x: Array, epsilon: float) -> float:
+def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     """The eta that minimises eta epsilon + soft_max(x, eta): KL(weights || uniform) = epsilon.
 
     The KL falls from log(N / k) at eta = 0, k being the number of largest x, to 0. If epsilon is
     not below log(N / k) the bound is inactive and the answer is a vanishing temperature that
-    weighs the k largest alike; if all x are equal any temperature does.
+    weighs the k largest alike; if all x are equal any temperature does. `accuracy` is relative.
     """
     gaps = x.max() - x
     mean_gap = float(gaps.mean())
@@ -62,7 +64,7 @@ def temperature(x: Array, epsilon: float) -> float:
     low = high - 2.0
     while excess(low) < 0.0:
         high, low = low, low - 2.0
-    return float(np.exp(brentq(excess, low, high, xtol=1e-10, rtol=1e-14)))
+    return float(np.exp(brentq(excess, low, high, xtol=accuracy, rtol=1e-14)))
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,10 @@ class Dual:
                 deviation = x - m.weights @ x
                 spread = m.weights * deviation
                 means = self.features.T @ np.stack([m.weights, spread], axis=1)
-                H[k:, k:] -= np.outer(means[:, 0], means[:, 0] / tau)
+                H[k:, k:] -= means[:, :1] * (means[:, 0] / tau)
                 H[k:, i] = H[i, k:] = -term.sign * means[:, 1] / tau**2
                 H[i, i] = spread @ deviation / tau**3
-            H[np.diag_indices(len(z))] += np.r_[np.zeros(k), np.full(len(v), 2 * self.ridge)]
+            H.flat[k * (len(z) + 1) :: len(z) + 1] += 2 * self.ridge  # the diagonal of v
             return H
 
         return Evaluation(float(value), gradient, maxima, hessian)
@@ -165,17 +167,30 @@ class Minimum(NamedTuple):
     converged: bool
 
 
-def minimise(dual: Dual, start: Array) -> Minimum:
-    """The minimum of `dual` over v and eta >= ETA_FLOOR, by Newton's method from `start`.
+def minimise(dual: Dual, start: Array, floor: float = ETA_FLOOR) -> Minimum:
+    """The minimum of `dual` over v and eta >= floor, by Newton's method from `start`.
 
     With few samples and vanishing temperatures the soft maxima turn into maxima, whose corners
-    stop Newton's method. Then the floor is lowered step by step from 1, each solve starting at
-    the last one's answer.
+    stop Newton's method. Then the floor is lowered to its value step by step, each solve
+    starting at the last one's answer.
     """
-    minimum = _newton(dual, start, ETA_FLOOR)
+    # Features that no sample sees (contexts far from their centres) have no say: v = 0 there.
+    k = len(dual.terms)
+    seen = np.maximum(np.abs(dual.features).max(axis=0), np.abs(dual.linear[k:])) > UNSEEN
+    if not seen.all():
+        kept = np.r_[np.ones(k, dtype=bool), seen]
+        inner = minimise(
+            replace(dual, features=dual.features[:, seen], linear=dual.linear[kept]),
+            start[kept],
+            floor,
+        )
+        z = np.zeros_like(start)
+        z[kept] = inner.z
+        return inner._replace(z=z)
+    minimum = _newton(dual, start, floor)
     steps, z = minimum.steps, np.zeros_like(start)
-    for floor in () if minimum.converged else np.geomspace(1.0, ETA_FLOOR, 13):
-        minimum = _newton(dual, z, float(floor))
+    for lower in () if minimum.converged else np.geomspace(max(1.0, floor), floor, 13):
+        minimum = _newton(dual, z, float(lower))
         steps, z = steps + minimum.steps, minimum.z
     return minimum._replace(steps=steps)
 
@@ -195,6 +210,10 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     while np.abs(projected).max() > TOLERANCE and steps < max_steps:
         steps += 1
         hessian = point.hessian()
+        # Where one sample has all the weight there is no curvature: grow tenfold at most.
+        least_curvature = np.abs(point.gradient[:k]) / (10.0 * (z[:k] + offsets))
+        for i in range(k):
+            hessian[i, i] = max(hessian[i, i], least_curvature[i])
         at_floor = z[:k] <= floor
         held = at_floor & (point.gradient[:k] > 0)
         direction = _newton_direction(hessian, point.gradient, held)
@@ -219,20 +238,19 @@ def _projected(gradient: Array, z: Array, k: int, floor: float) -> Array:
 
 
 def _newton_direction(hessian: Array, gradient: Array, held: BoolArray) -> Array:
-    """-H^-1 g over the coordinates that are not held; scaled to a unit diagonal, then jittered."""
-    free = np.ones(len(gradient), dtype=bool)
-    free[: len(held)] = ~held
-    H = hessian[np.ix_(free, free)]
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-    H = H * scale * scale[:, None]
-    direction = np.zeros(len(gradient))
+    """-H^-1 g, the held temperatures standing still; scaled to a unit diagonal, then jittered."""
+    n = len(gradient)
+    scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
+    H = hessian * scale * scale[:, None]
+    right = -gradient * scale
+    for i in np.flatnonzero(held):
+        H[i] = H[:, i] = right[i] = 0.0
     jitter = 1e-13
     while True:
-        H[np.diag_indices(len(H))] = 1.0 + jitter
-        _, solution, info = dposv(H, -gradient[free] * scale)
+        H.flat[:: n + 1] = 1.0 + jitter
+        _, solution, info = dposv(H, right)
         if info == 0:
-            direction[free] = solution * scale
-            return direction
+            return solution * scale
         jitter *= 100.0
 
 
@@ -321,9 +339,9 @@ def sprl_weights(
     alpha = alpha / unit
     scaled = (rewards - rewards.max()) / unit  # a shift of the rewards changes nothing
     dual = sprl_dual(scaled, log_ratio, features, alpha=alpha, epsilon=epsilon, ridge=ridge)
-    eta_mu = max(temperature(alpha * log_ratio, epsilon) - alpha, 0.0)
+    eta_mu = max(temperature(alpha * log_ratio, epsilon, ROUGH) - alpha, 0.0)
     cold = np.r_[1.0, eta_mu, np.zeros(features.shape[1])]
-    minimum = minimise(dual, _best_start(dual, cold, start, unit))
+    minimum = minimise(dual, _start(cold, start, unit))
     eta_p, eta_mu, v = float(minimum.z[0]), float(minimum.z[1]), minimum.z[2:]
     w_policy, w_contexts = (m.weights for m in minimum.maxima)
     if policy_weights == "derived":
@@ -350,15 +368,22 @@ def creps_weights(
     *,
     epsilon: float,
     ridge: float,
+    temperature_floor: float = 0.0,
     start: Array | None = None,
 ) -> Weights:
-    """Sample weights of C-REPS at the minimum of `creps_dual`; `start` the last multipliers."""
+    """Sample weights of C-REPS at the minimum of `creps_dual`; `start` the last multipliers.
+
+    `temperature_floor` keeps eta above that many standard deviations of the rewards. Without it
+    eta follows the best samples' last digits and rare disasters cost nothing: all samples that
+    are worse than those have no weight, whether by a hair or by a hundred.
+    """
     epsilon, clamped = _clamp(epsilon, len(rewards))
     unit = _unit(rewards, epsilon)
     scaled = (rewards - rewards.max()) / unit
     dual = creps_dual(scaled, features, mean_features, epsilon=epsilon, ridge=ridge)
-    cold = np.r_[1.0, np.zeros(features.shape[1])]
-    minimum = minimise(dual, _best_start(dual, cold, start, unit))
+    floor = max(ETA_FLOOR, temperature_floor * float(scaled.std()))
+    cold = np.r_[max(1.0, floor), np.zeros(features.shape[1])]
+    minimum = minimise(dual, _start(cold, start, unit), floor)
     weights = minimum.maxima[0].weights
     return Weights(
         weights,
@@ -373,14 +398,9 @@ def creps_weights(
     )
 
 
-def _best_start(dual: Dual, cold: Array, last: Array | None, unit: float) -> Array:
-    """Of a cold start and the last multipliers the one where the dual is lower."""
-    if last is None or last.shape != cold.shape:
-        return cold
-    k = len(dual.terms)
-    warm = last / unit
-    warm[:k] = np.maximum(warm[:k], ETA_FLOOR)
-    return warm if dual(warm).value < dual(cold).value else cold
+def _start(cold: Array, last: Array | None, unit: float) -> Array:
+    """The last multipliers in the new unit; without any, the cold start."""
+    return cold if last is None or last.shape != cold.shape else last / unit
 
 
 def effective_samples(weights: Array) -> float:
@@ -401,4 +421,4 @@ def _unit(rewards: Array, epsilon: float) -> float:
     """
     ties = np.count_nonzero(rewards == rewards.max())
     reachable = 0.5 * float(np.log(len(rewards) / ties))
-    return temperature(rewards, min(epsilon, reachable)) if reachable > 0 else 1.0
+    return temperature(rewards, min(epsilon, reachable), ROUGH) if reachable > 0 else 1.0

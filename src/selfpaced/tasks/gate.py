@@ -51,6 +51,10 @@ class Gate:
         """Simulate one rollout per row."""
         contexts = check_rows("contexts", contexts, 2)
         thetas = check_rows("thetas", thetas, 14)
+        if len(thetas) != len(contexts):
+            raise ValueError(
+                f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}"
+            )
         noise = NOISE_STD * rng.standard_normal((len(contexts), STEPS, 2))
         return stop_at_wall(*point_mass(thetas, noise), contexts)
 

@@ -1,0 +1,70 @@
+"""What every registered algorithm promises, on every experiment it is registered for."""
+
+import numpy as np
+import pytest
+
+from selfpaced.experiments import EXPERIMENTS
+from selfpaced.randomness import streams_of
+
+PAIRS = [(e.name, a) for e in EXPERIMENTS.values() for a in e.algorithms]
+
+
+@pytest.fixture(params=PAIRS, ids=lambda pair: "-".join(pair))
+def pair(request):
+    return request.param
+
+
+def start(pair, seed=0):
+    found = EXPERIMENTS[pair[0]]
+    return found.algorithm(pair[1]).start(found.problem(), streams_of(seed))
+
+
+def advance(training, n):
+    return [training.advance() for _ in range(n)]
+
+
+def test_same_seed_same_run(pair):
+    assert advance(start(pair), 3) == advance(start(pair), 3)
+
+
+def test_another_seed_gives_another_run(pair):
+    assert advance(start(pair), 1) != advance(start(pair, seed=1), 1)
+
+
+def test_restored_equals_uninterrupted_bit_for_bit(pair):
+    whole = start(pair)
+    first = advance(whole, 3)
+    state = {name: np.array(value) for name, value in whole.state().items()}
+    rest = advance(whole, 3)
+    resumed = start(pair, seed=99)  # its own seed must not matter
+    resumed.restore(state)
+    assert len(first) == 3
+    assert advance(resumed, 3) == rest
+    assert resumed.spent == whole.spent
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(resumed.state()[name], value)
+
+
+def test_states_are_plain_arrays(pair):
+    training = start(pair)
+    advance(training, 1)
+    for name, value in training.state().items():
+        assert np.asarray(value).dtype.kind in "fiub", name
+
+
+def test_every_update_respects_its_kl_bound(pair):
+    training = start(pair)
+    epsilon = getattr(EXPERIMENTS[pair[0]].algorithm(pair[1]), "epsilon", np.inf)
+    for record in advance(training, 5):
+        kl = record.get("kl_policy", 0.0) + record.get("kl_contexts", 0.0)
+        assert kl <= 1.01 * epsilon
+
+
+def test_measuring_changes_nothing_that_is_learned(pair):
+    silent, measured = start(pair), start(pair)
+    target = EXPERIMENTS[pair[0]].problem().target
+    rng = np.random.default_rng(5)
+    for _ in range(2):
+        box = EXPERIMENTS[pair[0]].problem().task.context_space
+        measured.measure(target.sample(10, rng, box), rng)
+        assert measured.advance() == silent.advance()

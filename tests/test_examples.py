@@ -1,0 +1,46 @@
+"""The examples run and show what they say."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_own_function_succeeds_with_sprl_and_not_without():
+    example = load("own_function")
+    sprl = example.train(example.problem, example.SPRL(), seed=0, iterations=200)
+    creps = example.train(example.problem, example.CREPS(), seed=0, iterations=200)
+    assert sprl.success >= 0.9
+    assert creps.success <= 0.4
+
+
+def test_ask_tell_continues_after_a_stop_as_if_there_had_been_none(tmp_path, monkeypatch, capsys):
+    example = load("ask_tell")
+    whole = example.main(tmp_path / "whole.npz")
+    trials, real = 0, example.trial
+
+    def power_cut(context, theta):
+        nonlocal trials
+        trials += 1
+        if trials in (7, 120, 121):
+            raise KeyboardInterrupt
+        return real(context, theta)
+
+    monkeypatch.setattr(example, "trial", power_cut)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            example.main(tmp_path / "cut.npz")
+    np.testing.assert_array_equal(example.main(tmp_path / "cut.npz"), whole)
+    printed = capsys.readouterr().out
+    assert printed.count("continuing") == 3
+    assert "continuing: batch 1, trial 7" in printed

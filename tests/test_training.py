@@ -1,0 +1,116 @@
+"""The loop in memory, randomness, and a user's own function."""
+
+import numpy as np
+import pytest
+
+from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, train
+from selfpaced.randomness import generator_state, measuring, restored_generator, streams_of
+
+BOXES = Box([0.0], [1.0]), Box([-1.0, -1.0], [1.0, 1.0])
+TARGET = Gaussian([0.9], [[1e-3]])
+
+
+def task(function, **options):
+    return FunctionTask(function, *BOXES, **options)
+
+
+def good(contexts, thetas):
+    return -np.sum((thetas - contexts) ** 2, axis=1)
+
+
+def test_a_first_run_takes_a_function_a_box_and_a_target():
+    run = train(Problem(task(good), TARGET), SPRL(), iterations=4)
+    assert len(run.records) == 4
+    assert run.policy.mean([0.9]).shape == (2,)
+
+
+def test_records_say_what_a_figure_needs():
+    run = train("gate-precision", "sprl", iterations=7)
+    last = run.records[-1]
+    assert {"iteration", "rollouts", "reward", "success", "entropy"} <= set(last)
+    assert np.shape(last["context_covariance"]) == (2, 2)
+    measured = [r["iteration"] for r in run.records if "target_success" in r]
+    assert measured == [7]  # every 350 // 50 iterations
+    assert run.final.trajectories.shape == (10, 101, 2)
+    assert run.records[0]["reward"] < 0  # shown as the task gives it, without the shift of 100
+
+
+def test_measuring_uses_a_stream_of_its_own_for_every_iteration():
+    sequence = streams_of(3).measure
+    first, again = measuring(sequence, 7), measuring(sequence, 7)
+    assert first.random() == again.random()
+    assert measuring(sequence, 8).random() != measuring(sequence, 7).random()
+
+
+def test_streams_of_a_seed_are_separate():
+    streams = streams_of(0)
+    assert streams.learn.random() != streams.world.random()
+    assert streams_of(0).learn.random() == streams_of(0).learn.random()
+
+
+def test_a_generator_comes_back_from_its_state():
+    rng = np.random.default_rng(4)
+    rng.integers(10, dtype=np.int32)  # leaves half a word in the generator
+    again = restored_generator(generator_state(rng))
+    assert rng.integers(1000, size=9, dtype=np.int32).tolist() == (
+        again.integers(1000, size=9, dtype=np.int32).tolist()
+    )
+    np.testing.assert_array_equal(rng.normal(size=5), again.normal(size=5))
+    with pytest.raises(ValueError, match=r"rng must be a PCG64 generator.*got MT19937"):
+        generator_state(np.random.Generator(np.random.MT19937(0)))
+
+
+def test_a_function_that_raises_shows_its_own_traceback_and_keeps_the_batch():
+    def broken(contexts, thetas):
+        raise KeyError("spring constant")
+
+    own = task(broken)
+    with pytest.raises(KeyError, match="spring constant") as caught:
+        train(Problem(own, TARGET), SPRL(n_samples=7), iterations=1)
+    assert any("last_batch" in note for note in caught.value.__notes__)
+    contexts, thetas = own.last_batch
+    assert contexts.shape == (7, 1)
+    assert thetas.shape == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda c, t: np.full(len(c), np.nan), "rewards must be finite; 50 of 50 rows are not"),
+        (lambda c, t: np.ones((len(c), 1)), r"rewards must be \(50,\).* got \(50, 1\)"),
+        (lambda c, t: 1.0, r"rewards must be \(50,\).* got \(\)"),
+        (lambda c, t: (np.ones(len(c)), np.ones(3)), r"successes must be \(50,\)"),
+        (lambda c, t: (1, 2, 3), "must return rewards, or .* got a tuple of 3"),
+    ],
+)
+def test_what_a_function_returns_is_checked(function, message):
+    with pytest.raises(ValueError, match=message):
+        train(Problem(task(function), TARGET), SPRL(), iterations=1)
+
+
+def test_a_noisy_function_gets_a_generator():
+    def noisy(contexts, thetas, rng):
+        return good(contexts, thetas) + 0.01 * rng.normal(size=len(contexts))
+
+    runs = [train(Problem(task(noisy, noisy=True), TARGET), SPRL(), iterations=3) for _ in "ab"]
+    assert runs[0].records == runs[1].records or np.isnan(runs[0].success)
+    np.testing.assert_array_equal(runs[0].policy.A, runs[1].policy.A)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("gate-precison", "sprl"), "unknown experiment 'gate-precison'; did you mean 'gate-prec"),
+        (("gate-precision", "sprrl"), "unknown algorithm 'sprrl'; did you mean 'sprl'"),
+        ((Problem(task(good), TARGET), "sprl"), "algorithm must be numbers such as SPRL"),
+        ((Problem(task(good), TARGET), SPRL()), "iterations must be given"),
+    ],
+)
+def test_wrong_names_and_missing_numbers_are_explained(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        train(*arguments)
+
+
+def test_iterations_must_be_positive():
+    with pytest.raises(ValueError, match="iterations must be a whole number of at least 1; got 0"):
+        train("gate-precision", "sprl", iterations=0)
