@@ -138,22 +138,37 @@ def _run(command: Run, console: "Console") -> None:
 
 
 def _table(out: Path, console: "Console", only: str | None = None) -> "list[Group]":
-    from rich.table import Table as Grid
-
     from selfpaced.report.data import groups
-    from selfpaced.report.tables import HEADERS, text_row
+    from selfpaced.report.tables import CAPTION
     from selfpaced.store import finished_runs
 
     members = [g for g in groups(finished_runs(out)) if only is None or g.experiment == only]
     if not members:
         raise ValueError(f"out must hold finished runs; {out} has none")
-    grid = Grid(
-        *HEADERS, caption="median [10%, 90%] over seeds; iterations to reach a success rate"
-    )
-    for group in members:
-        grid.add_row(*text_row(group))
-    console.print(grid)
+    for name in dict.fromkeys(group.experiment for group in members):
+        console.print(f"\n[bold]{name}[/bold]")
+        _print_groups([group for group in members if group.experiment == name], console)
+    console.print(f"[dim]{CAPTION}[/dim]")
     return members
+
+
+def _print_groups(members: "list[Group]", console: "Console") -> None:
+    """The table of one experiment; one field a line where the terminal is too narrow for it."""
+    from selfpaced.report.tables import HEADERS, text_row
+
+    rows = [HEADERS, *(text_row(group) for group in members)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for gap in (2, 1):
+        if sum(widths) + gap * (len(widths) - 1) <= console.width:
+            for row in rows:
+                cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+                style = "bold" if row is HEADERS else None
+                console.print((" " * gap).join(cells).rstrip(), style=style, highlight=False)
+            return
+    for row in rows[1:]:
+        console.print(f"  [bold]{row[0]}[/bold]")
+        for header, value in zip(HEADERS[1:], row[1:], strict=True):
+            console.print(f"    {header:9}{value}", highlight=False)
 
 
 def _draw(members: "list[Group]", title: str, path: Path) -> None:

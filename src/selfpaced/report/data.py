@@ -8,6 +8,7 @@ from selfpaced.maths.arrays import Array
 from selfpaced.store import StoredRun
 
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
+ORDER = ("sprl", "creps", "cmaes", "goalgan", "saggriac", "ppo")  # in tables and legends
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,17 @@ class Group:
 
 
 def groups(runs: list[StoredRun]) -> list[Group]:
-    """`runs` by experiment and algorithm, in the order in which they come."""
+    """`runs` by experiment and algorithm; the paper's algorithms in its order, then others."""
     by_name: dict[tuple[str, str], list[StoredRun]] = {}
     for run in runs:
         by_name.setdefault((run.experiment, run.algorithm), []).append(run)
-    return [Group(*name, tuple(members)) for name, members in by_name.items()]
+
+    def rank(name: tuple[str, str]) -> tuple[str, int, str]:
+        experiment, algorithm = name
+        known = ORDER.index(algorithm) if algorithm in ORDER else len(ORDER)
+        return experiment, known, algorithm
+
+    return [Group(*name, tuple(by_name[name])) for name in sorted(by_name, key=rank)]
 
 
 def quantiles(values: Array) -> tuple[Array, Array, Array]:
