@@ -17,7 +17,9 @@ ORDER = [
     {"experiments"},
     {"training"},
     {"store"},
+    {"packed"},
     {"report", "engines"},
+    {"sweep"},
     {"cli"},
 ]
 ROOMS = {
@@ -25,7 +27,8 @@ ROOMS = {
     "torch": {"teachers", "deep"},
     "cma": {"learners"},
     "matplotlib": {"report"},
-    "ray": {"engines"},
+    "ray": {"engines", "tasks"},
+    "tensorboard": {"report"},
     "rich": {"cli"},
     "tyro": {"cli"},
 }

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from selfpaced.maths.policy import load_policy as load_policy
     from selfpaced.randomness import generator_state as generator_state
     from selfpaced.randomness import restored_generator as restored_generator
+    from selfpaced.report.data import load as load
+    from selfpaced.sweep import run as run
     from selfpaced.tasks.function import FunctionTask as FunctionTask
     from selfpaced.tasks.gate import Gate as Gate
+    from selfpaced.tasks.rows import RowTask as RowTask
     from selfpaced.teachers.target import Target as Target
     from selfpaced.training import Run as Run
     from selfpaced.training import train as train
@@ -48,7 +51,10 @@ _HOMES = {
     "maths.gaussian": ("Gaussian",),
     "maths.policy": ("LinearGaussianPolicy", "constant_policy", "load_policy"),
     "randomness": ("generator_state", "restored_generator"),
+    "report.data": ("load",),
+    "sweep": ("run",),
     "tasks.function": ("FunctionTask",),
+    "tasks.rows": ("RowTask",),
     "tasks.gate": ("Gate",),
     "teachers.target": ("Target",),
     "training": ("Run", "train"),

@@ -3,21 +3,27 @@
 Layout of a run, `<out>/<experiment>/<algorithm>/seed-NNN/`:
 
     spec.json        what was asked: experiment, algorithm, its numbers, seed
+    budget.json      how many iterations were asked for
     metrics.jsonl    one line per iteration
-    checkpoint.npz   the training's state, while the run is unfinished
+    checkpoint.npz   the training's state after the last line that counts
     policy.npz       the learned policy
-    final.npz        ten trajectories on target contexts, where the task has any
-    result.json      the last measurement and checksums of the files above
+    final.npz        ten target contexts, with trajectories where the task has any
+    result.json      the last measurement; its checksums vouch for the files above
     timing.json      CPU time: the one file that differs between two equal runs
+    error.json       why the run failed, if it did
+    lock             held while a process works on the run
 
 Nothing is pickled: loading a run cannot execute code.
 """
 
 import dataclasses
+import fcntl
+import importlib.metadata
 import io
 import json
 import math
 import os
+import platform
 import time
 import zipfile
 import zlib
@@ -29,21 +35,11 @@ import numpy as np
 
 from selfpaced.maths.policy import LinearGaussianPolicy, load_policy
 from selfpaced.training import Final, Record
-from selfpaced.types import Algorithm, State, Training
+from selfpaced.types import AnyArray, State, Training
 
 CHECKPOINT_SECONDS = 2.0
 FORMAT = 1
-
-
-def spec_of(experiment: str, algorithm: str, numbers: Algorithm, seed: int) -> dict[str, Any]:
-    """What identifies a run. Its length does not: asking for more iterations continues it."""
-    return {
-        "format": FORMAT,
-        "experiment": experiment,
-        "algorithm": algorithm,
-        "numbers": plain(numbers),
-        "seed": seed,
-    }
+VERSIONS_OF = ("selfpaced", "numpy", "scipy", "mujoco")
 
 
 def plain(value: Any) -> Any:
@@ -72,29 +68,96 @@ def differences(asked: Any, stored: Any, path: str = "") -> Iterator[str]:
         yield f"{path} is {stored!r} there and {asked!r} here"
 
 
+def check_spec(folder: Path, spec: dict[str, Any]) -> None:
+    """A ValueError that names each difference if `folder` holds a run with another spec."""
+    path = folder / "spec.json"
+    if path.exists() and (found := list(differences(spec, _read_json(path)))):
+        raise ValueError(
+            f"{folder} holds a run with another spec: {'; '.join(found)}. "
+            "Choose another --out, or remove that folder"
+        )
+
+
+def ask_for(folder: Path, spec: dict[str, Any], iterations: int) -> None:
+    """Write down that a run is wanted, before anybody works on it. Never shortens a run."""
+    check_spec(folder, spec)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "spec.json").exists():
+        _write_atomically(folder / "spec.json", _json_bytes(spec))
+    if asked_iterations(folder) < iterations:
+        _write_atomically(folder / "budget.json", _json_bytes({"iterations": iterations}))
+
+
+def asked_iterations(folder: Path) -> int:
+    """How long the run in `folder` shall be; 0 if nobody has said."""
+    path = folder / "budget.json"
+    return int(_read_json(path)["iterations"]) if path.exists() else 0
+
+
+def finished_iterations(folder: Path) -> int:
+    """Iterations of the finished run in `folder`; 0 if there is none."""
+    path = folder / "result.json"
+    return int(_read_json(path)["iterations"]) if path.exists() else 0
+
+
+def recorded_iterations(folder: Path) -> int:
+    """Whole lines of metrics in `folder`, whoever is writing them."""
+    path = folder / "metrics.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def last_record(folder: Path) -> Record | None:
+    """The last whole line of the metrics in `folder`, whoever is writing them."""
+    path = folder / "metrics.jsonl"
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - 16_384))
+        lines = file.read().split(b"\n")[:-1]  # what follows the last newline is not whole
+    try:
+        return _with_nan(json.loads(lines[-1])) if lines else None
+    except json.JSONDecodeError:
+        return None  # a line longer than what was read
+
+
+def versions() -> dict[str, str]:
+    """What a result depends on besides its spec: the packages and the processor's type."""
+    found: dict[str, str] = {}
+    for name in VERSIONS_OF:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {**found, "python": platform.python_version(), "machine": platform.machine()}
+
+
+class Locked(RuntimeError):
+    """Another process works on the run."""
+
+
 class RunFiles:
-    """One run on disk: a recorder for the loop, and the way back from a crash."""
+    """One run on disk, held by one process: a recorder for the loop, and the way back."""
 
     def __init__(self, folder: Path, spec: dict[str, Any]) -> None:
-        """Open the run in `folder`, new or old. An old one with another spec is an error."""
+        """Open the run in `folder`, new or old. `Locked` if another process has it."""
+        check_spec(folder, spec)
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.problems: list[str] = []  # damage that was noticed
-        self._spec = spec
-        self._lines = 0
+        self._lock = (folder / "lock").open("ab")
+        try:  # the system lets go of it when the process dies, however it dies
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise Locked(f"another process works on {folder}") from None
+        if not (folder / "spec.json").exists():
+            _write_atomically(folder / "spec.json", _json_bytes(spec))
         self._metrics: BinaryIO | None = None
-        self._crc = 0
+        self._lines = self._crc = 0
+        self._cpu_before = 0.0
+        self._cpu_started = time.process_time()
         self._last_checkpoint = time.monotonic()
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "spec.json"
-        if path.exists():
-            found = list(differences(spec, _read_json(path)))
-            if found:
-                raise ValueError(
-                    f"{folder} holds a run with another spec: {'; '.join(found)}. "
-                    "Choose another --out, or remove that folder"
-                )
-        else:
-            _write_atomically(path, _json_bytes(spec))
 
     @property
     def next_iteration(self) -> int:
@@ -102,6 +165,7 @@ class RunFiles:
 
     def begin(self, training: Training) -> None:
         """Put `training` back to the last sound checkpoint, if there is one."""
+        (self.folder / "error.json").unlink(missing_ok=True)
         path = self.folder / "metrics.jsonl"
         kept = b""
         state = self._load_checkpoint()
@@ -112,89 +176,161 @@ class RunFiles:
             if len(written) == length and zlib.crc32(written) == crc:
                 training.restore(state)
                 kept, self._lines = written, lines
+                self._cpu_before = _cpu_seconds(self.folder)
             else:
-                self.problems.append("metrics.jsonl is damaged: the run starts again")
-        _write_atomically(path, kept)  # drops a torn line, and lines newer than the checkpoint
+                self.problems.append("metrics.jsonl is damaged; the run starts again")
+        result = self.folder / "result.json"
+        if result.exists() and len(kept) < _read_json(result)["metrics_bytes"]:
+            result.unlink()  # of a run that starts again; a longer run keeps it until the end
+        if not path.exists() or path.read_bytes() != kept:
+            _write_atomically(path, kept)  # drops a torn line, and lines after the checkpoint
         self._metrics, self._crc = path.open("ab"), zlib.crc32(kept)
 
     def record(self, record: Record) -> None:
         line = _json_bytes(record) + b"\n"
-        assert self._metrics is not None, "begin() comes first"
-        self._metrics.write(line)
-        self._metrics.flush()
+        metrics = self._open_metrics()
+        metrics.write(line)
+        metrics.flush()
         self._crc = zlib.crc32(line, self._crc)
         self._lines += 1
 
-    def checkpoint_if_due(self, iteration: int, training: Training) -> None:
+    def checkpoint_if_due(self, training: Training) -> None:
         if time.monotonic() - self._last_checkpoint >= CHECKPOINT_SECONDS:
             self.checkpoint(training)
 
     def checkpoint(self, training: Training) -> None:
         """Save `training` as it is after the last recorded iteration."""
-        assert self._metrics is not None, "begin() comes first"
-        os.fsync(self._metrics.fileno())
+        metrics = self._open_metrics()
+        os.fsync(metrics.fileno())
         state = {
             **training.state(),
-            "store.bytes": np.array(self._metrics.tell()),
+            "store.bytes": np.array(metrics.tell()),
             "store.crc": np.array(self._crc),
             "store.lines": np.array(self._lines),
         }
-        _write_atomically(self.folder / "checkpoint.npz", _npz_bytes(state))
+        cpu = self._cpu_before + time.process_time() - self._cpu_started
+        _write_atomically(self.folder / "timing.json", _json_bytes({"cpu_seconds": cpu}))
+        _write_atomically(self.folder / "checkpoint.npz", npz_bytes(state))
         self._last_checkpoint = time.monotonic()
 
-    def finish(self, training: Training, final: Final, cpu_seconds: float) -> None:
+    def finish(self, training: Training, final: Final) -> None:
         """Write what is left of the run; `result.json` last, for it means done."""
-        assert self._metrics is not None, "begin() comes first"
         self.checkpoint(training)  # so that more iterations can be asked for later
-        training.policy.save(self.folder / "policy.npz")
-        arrays: State = {"contexts": final.contexts}
-        if final.trajectories is not None:
-            arrays["trajectories"] = final.trajectories
-        _write_atomically(self.folder / "final.npz", _npz_bytes(arrays))
-        _write_atomically(self.folder / "timing.json", _json_bytes({"cpu_seconds": cpu_seconds}))
         result = {
             "iterations": self._lines,
             "rollouts": training.spent.rollouts,
             "steps": training.spent.steps,
             "target_success": float(final.outcomes.successes.mean()),
             "target_reward": float(final.outcomes.rewards.mean()),
-            "metrics_crc": self._crc,
+            "versions": versions(),
         }
-        _write_atomically(self.folder / "result.json", _json_bytes(result))
+        self._conclude(result, training.policy, final.contexts, final.trajectories)
+
+    def write_finished(self, run: "StoredRun") -> None:
+        """Write a run that was finished elsewhere. There is no checkpoint to continue from."""
+        (self.folder / "checkpoint.npz").unlink(missing_ok=True)
+        _write_atomically(self.folder / "metrics.jsonl", b"")
+        self._metrics, self._lines, self._crc = (self.folder / "metrics.jsonl").open("ab"), 0, 0
+        for record in run.records:
+            self.record(record)
+        timing = {"cpu_seconds": run.cpu_seconds}
+        _write_atomically(self.folder / "timing.json", _json_bytes(timing))
+        self._conclude(run.result, run.policy, run.contexts, run.trajectories)
+
+    def _conclude(
+        self,
+        result: dict[str, Any],
+        policy: LinearGaussianPolicy,
+        contexts: AnyArray,
+        trajectories: AnyArray | None,
+    ) -> None:
+        metrics = self._open_metrics()
+        os.fsync(metrics.fileno())
+        arrays: State = {"contexts": contexts}
+        if trajectories is not None:
+            arrays["trajectories"] = trajectories
+        files = {"policy.npz": npz_bytes(policy.arrays()), "final.npz": npz_bytes(arrays)}
+        (self.folder / "result.json").unlink(missing_ok=True)  # of the run before it was continued
+        for name, content in files.items():
+            _write_atomically(self.folder / name, content)
+        crc = {name: zlib.crc32(content) for name, content in files.items()}
+        vouched = {
+            **result,
+            "metrics_bytes": metrics.tell(),
+            "crc": {"metrics.jsonl": self._crc, **crc},
+        }
+        _write_atomically(self.folder / "result.json", _json_bytes(vouched))
 
     def close(self) -> None:
+        """Let go of the run."""
         if self._metrics is not None:
             self._metrics.close()
             self._metrics = None
+        self._lock.close()
+
+    def _open_metrics(self) -> BinaryIO:
+        if self._metrics is None:
+            raise RuntimeError("begin() comes before recording")
+        return self._metrics
 
     def _load_checkpoint(self) -> State | None:
         path = self.folder / "checkpoint.npz"
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return dict(file)
-        except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
-            self.problems.append(f"checkpoint.npz is damaged ({error}): the run starts again")
+            return read_npz(path.read_bytes())
+        except ValueError as error:
+            self.problems.append(f"checkpoint.npz is damaged ({error}); the run starts again")
             return None
+
+
+def write_error(folder: Path, error: str) -> None:
+    """Leave word in `folder` why its run failed."""
+    _write_atomically(folder / "error.json", _json_bytes({"error": error}))
+
+
+def read_error(folder: Path) -> str | None:
+    """Why the run in `folder` failed; None if it did not."""
+    path = folder / "error.json"
+    return str(_read_json(path)["error"]) if path.exists() else None
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process works on the run in `folder` right now."""
+    path = folder / "lock"
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredRun:
-    """A finished run, read back."""
+    """A finished run, read back from its files or from packed results."""
 
-    experiment: str
-    algorithm: str
-    seed: int
     spec: dict[str, Any]
     records: list[Record]
     result: dict[str, Any]
     cpu_seconds: float
-    folder: Path
+    policy: LinearGaussianPolicy
+    contexts: AnyArray  # (10, d_c), of the target
+    trajectories: AnyArray | None  # (10, t, d) on those contexts
 
     @property
-    def policy(self) -> LinearGaussianPolicy:
-        return load_policy(self.folder / "policy.npz")
+    def experiment(self) -> str:
+        return str(self.spec["experiment"])
+
+    @property
+    def algorithm(self) -> str:
+        return str(self.spec["algorithm"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.spec["seed"])
 
 
 def run_folder(out: Path, experiment: str, algorithm: str, seed: int) -> Path:
@@ -202,38 +338,70 @@ def run_folder(out: Path, experiment: str, algorithm: str, seed: int) -> Path:
     return out / experiment / algorithm / f"seed-{seed:03d}"
 
 
-def finished_iterations(folder: Path) -> int:
-    """Iterations of the finished run in `folder`; 0 if there is none."""
-    path = folder / "result.json"
-    return int(_read_json(path)["iterations"]) if path.exists() else 0
+def run_folders(out: Path) -> list[Path]:
+    """The folders of all runs below `out`, finished or not, in order."""
+    return [path.parent for path in sorted(out.glob("*/*/seed-*/spec.json"))]
+
+
+def read_spec(folder: Path) -> dict[str, Any]:
+    """What was asked of the run in `folder`."""
+    return _read_json(folder / "spec.json")
 
 
 def read_run(folder: Path) -> StoredRun:
-    """The finished run in `folder`, or a ValueError that says what is damaged."""
-    spec, result = _read_json(folder / "spec.json"), _read_json(folder / "result.json")
-    lines = (folder / "metrics.jsonl").read_bytes()
-    if zlib.crc32(lines) != result["metrics_crc"]:
-        raise ValueError(f"{folder / 'metrics.jsonl'} is damaged: its checksum does not match")
-    records = [
-        {name: math.nan if value is None else value for name, value in json.loads(line).items()}
-        for line in lines.splitlines()
-    ]
-    timing = _read_json(folder / "timing.json")
+    """The finished run in `folder`, or a ValueError that says which file is damaged."""
+    result = _read_json(folder / "result.json")
+    content: dict[str, bytes] = {}
+    for name, crc in result["crc"].items():
+        path = folder / name
+        content[name] = path.read_bytes() if path.exists() else b""
+        if name == "metrics.jsonl":  # a continued run has more lines already
+            content[name] = content[name][: result["metrics_bytes"]]
+        if zlib.crc32(content[name]) != crc:
+            raise ValueError(f"{path} is damaged: its checksum is not the one in result.json")
+    final = read_npz(content["final.npz"])
     return StoredRun(
-        spec["experiment"],
-        spec["algorithm"],
-        spec["seed"],
-        spec,
-        records,
-        {name: math.nan if value is None else value for name, value in result.items()},
-        timing["cpu_seconds"],
-        folder,
+        read_spec(folder),
+        [_with_nan(json.loads(line)) for line in content["metrics.jsonl"].splitlines()],
+        _with_nan(result),
+        _cpu_seconds(folder),
+        load_policy(folder / "policy.npz"),
+        final["contexts"],
+        final.get("trajectories"),
     )
 
 
 def finished_runs(out: Path) -> list[StoredRun]:
     """All finished runs below `out`, in order of experiment, algorithm and seed."""
-    return [read_run(path.parent) for path in sorted(out.glob("*/*/seed-*/result.json"))]
+    return [read_run(folder) for folder in run_folders(out) if (folder / "result.json").exists()]
+
+
+def npz_bytes(arrays: State) -> bytes:
+    """`arrays` as an .npz file; the same arrays give the same bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def read_npz(content: bytes) -> State:
+    """The arrays in an .npz file; a ValueError if it is damaged."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise ValueError("not a whole .npz file")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return dict(file)
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _cpu_seconds(folder: Path) -> float:
+    path = folder / "timing.json"
+    return float(_read_json(path)["cpu_seconds"]) if path.exists() else math.nan
+
+
+def _with_nan(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON's null back to nan."""
+    return {name: math.nan if value is None else value for name, value in record.items()}
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -247,17 +415,15 @@ def _json_bytes(value: Any) -> bytes:
     return json.dumps(plain(value), allow_nan=False).encode()
 
 
-def _npz_bytes(arrays: State) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
-
-
 def _write_atomically(path: Path, content: bytes) -> None:
     """Write all of `content` or nothing: temporary file, fsync, rename."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -34,7 +34,7 @@ class Recorder(Protocol):
     @property
     def next_iteration(self) -> int: ...
     def record(self, record: Record) -> None: ...
-    def checkpoint_if_due(self, iteration: int, training: Training) -> None: ...
+    def checkpoint_if_due(self, training: Training) -> None: ...
 
 
 class Final(NamedTuple):
@@ -75,7 +75,7 @@ def _train_to_end(
             record["target_success"] = float(outcomes.successes.mean())
             record["target_reward"] = float(outcomes.rewards.mean())
         recorder.record(record)
-        recorder.checkpoint_if_due(iteration, training)
+        recorder.checkpoint_if_due(training)
         progress(record)
     return _final(training, problem, measuring(streams.measure, 0), budget.final_rollouts)
 
@@ -135,7 +135,7 @@ class InMemory:
     def record(self, record: Record) -> None:
         self.records.append(record)
 
-    def checkpoint_if_due(self, iteration: int, training: Training) -> None:
+    def checkpoint_if_due(self, training: Training) -> None:
         """Memory needs no checkpoints."""
 
 

@@ -61,6 +61,11 @@ class Learner(Protocol):
     @property
     def policy(self) -> LinearGaussianPolicy: ...
     @property
+    def context_distribution(self) -> Gaussian | None:
+        """What contexts are drawn from, if that is a Gaussian."""
+        ...
+
+    @property
     def warming_up(self) -> bool:
         """Whether the next batch only fills the buffer, without an update."""
         ...

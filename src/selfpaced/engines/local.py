@@ -1,51 +1,172 @@
-"""Runs on this machine, one after the other."""
+"""Runs on this machine: one process per run, several at once."""
 
+import multiprocessing
+import os
+import signal
+import sys
 import time
-from collections.abc import Callable
+import traceback
 from dataclasses import dataclass
-from pathlib import Path
+from multiprocessing.connection import Connection, wait
+from typing import Any
 
-from selfpaced.experiments import experiment
-from selfpaced.randomness import streams_of
-from selfpaced.store import RunFiles, finished_iterations, run_folder, spec_of
-from selfpaced.training import Record, budget_of, train_to_end
-from selfpaced.types import Algorithm
+from selfpaced.engines.job import ONE_THREAD, Job, Stopped, Watcher, execute
+from selfpaced.maths.arrays import check_at_least
+from selfpaced.store import Locked, write_error
+from selfpaced.training import Record
 
-
-@dataclass(frozen=True)
-class Job:
-    """One run that was asked for."""
-
-    experiment: str
-    algorithm: str
-    numbers: Algorithm
-    seed: int
-    iterations: int
-    out: Path
-
-    @property
-    def folder(self) -> Path:
-        return run_folder(self.out, self.experiment, self.algorithm, self.seed)
-
-    @property
-    def done(self) -> bool:
-        return finished_iterations(self.folder) >= self.iterations
+RETRIES = 2  # of a run whose process died
+REPORT_SECONDS = 0.2  # between two reports of one run
+STOP_SECONDS = 30.0  # for a run to finish its iteration and write its checkpoint
 
 
-def execute(job: Job, progress: Callable[[Record], None] = lambda record: None) -> None:
-    """Run `job` to its end, from its last checkpoint if it has one."""
-    setting = experiment(job.experiment)
-    files = RunFiles(job.folder, spec_of(job.experiment, job.algorithm, job.numbers, job.seed))
-    if job.done:
-        return
-    started = time.process_time()
-    streams = streams_of(job.seed)
-    problem = setting.problem()
-    training = job.numbers.start(problem, streams)
+@dataclass
+class _Worker:
+    job: Job
+    attempt: int
+    process: Any  # multiprocessing's process class depends on the start method
+    reports: Connection
+    said: str = ""  # how it ended, in its own words
+
+
+class LocalEngine:
+    """A process per run: a crash takes one run with it, and memory goes back to the system."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = check_at_least("workers", workers or os.cpu_count() or 1, 1)
+
+    def run(self, jobs: list[Job], watcher: Watcher) -> None:
+        """Execute `jobs`. OSError if the disk fails; KeyboardInterrupt once all have stopped."""
+        waiting = [(job, 1) for job in jobs]
+        running: list[_Worker] = []
+        os.environ.update(ONE_THREAD)  # workers inherit it, before they load NumPy
+        context = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
+        if sys.platform != "win32":
+            context.set_forkserver_preload(["selfpaced.engines.local"])
+        try:
+            while waiting or running:
+                while waiting and len(running) < self._workers:
+                    job, attempt = waiting.pop(0)
+                    running.append(_launch(context, job, attempt))
+                    watcher.started(job)
+                ended = _listen(running, watcher)
+                for worker in ended:
+                    running.remove(worker)
+                    if (again := _settle(worker, watcher)) is not None:
+                        waiting.insert(0, again)
+        except BaseException:
+            _stop(running)
+            raise
+
+
+def _launch(context: Any, job: Job, attempt: int) -> _Worker:
+    reports, ours = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(job, ours), daemon=False)
+    process.start()
+    ours.close()
+    return _Worker(job, attempt, process, reports)
+
+
+def _listen(running: list[_Worker], watcher: Watcher) -> list[_Worker]:
+    """Pass on what the workers report until at least one has ended; those that have."""
+    ended: list[_Worker] = []
+    ready = wait([worker.reports for worker in running], timeout=1.0)
+    for worker in running:
+        if worker.reports not in ready:
+            continue
+        try:
+            kind, content = worker.reports.recv()
+        except EOFError:  # its end of the pipe is closed: the process is ending or dead
+            worker.process.join()
+            ended.append(worker)
+            continue
+        if kind == "progress":
+            watcher.progressed(worker.job, *content)
+        else:
+            worker.said = kind
+            if kind == "finished":
+                watcher.finished(worker.job, content)
+            elif kind == "elsewhere":
+                watcher.elsewhere(worker.job)
+            elif kind == "failed":
+                watcher.failed(worker.job, content)
+            elif kind == "disk":
+                raise OSError(*content)
+    return ended
+
+
+def _settle(worker: _Worker, watcher: Watcher) -> tuple[Job, int] | None:
+    """What is left to do for a worker that ended: nothing, or another attempt."""
+    worker.reports.close()
+    if worker.said:
+        return None
+    code = worker.process.exitcode
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    if worker.attempt <= RETRIES:
+        watcher.retried(worker.job, how)
+        return worker.job, worker.attempt + 1
+    error = f"the process died {worker.attempt} times, at last by {how}"
+    write_error(worker.job.folder, error)
+    watcher.failed(worker.job, error)
+    return None
+
+
+def _stop(running: list[_Worker]) -> None:
+    """Let every worker finish its iteration and write a checkpoint; then end it."""
+    for worker in running:
+        if worker.process.is_alive():
+            worker.process.terminate()
+    deadline = time.monotonic() + STOP_SECONDS
+    for worker in running:
+        worker.reports.close()
+        worker.process.join(max(0.0, deadline - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+
+
+class _Launcher:
+    """The launcher as a worker sees it: it listens, and it may ask to stop, or be gone."""
+
+    def __init__(self, reports: Connection) -> None:
+        self._reports = reports
+        self._last = 0.0
+        self.gone = False
+
+    def say(self, kind: str, content: Any = None) -> None:
+        try:
+            self._reports.send((kind, content))
+        except (BrokenPipeError, ConnectionResetError):
+            self.gone = True  # a run without a launcher stops at its next iteration
+
+    def progress(self, record: Record) -> None:
+        now = time.monotonic()
+        if "target_success" in record or now - self._last > REPORT_SECONDS:
+            self._last = now
+            self.say("progress", (record["iteration"], record.get("target_success")))
+
+
+def _work(job: Job, reports: Connection) -> None:
+    """What a worker process does."""
+    launcher = _Launcher(reports)
+    asked_to_stop = False
+
+    def ask_to_stop(*_: object) -> None:
+        nonlocal asked_to_stop
+        asked_to_stop = True
+
+    signal.signal(signal.SIGTERM, ask_to_stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     try:
-        files.begin(training)
-        budget = budget_of(setting, job.iterations)
-        final = train_to_end(training, problem, streams, budget, files, progress)
-        files.finish(training, final, time.process_time() - started)
-    finally:
-        files.close()
+        problems = execute(job, launcher.progress, lambda: asked_to_stop or launcher.gone)
+        launcher.say("finished", problems)
+    except Stopped:
+        launcher.say("stopped")
+    except Locked:
+        launcher.say("elsewhere")
+    except OSError as error:
+        launcher.say("disk", (error.errno, error.strerror, str(error.filename or job.folder)))
+    except BaseException:  # whatever it is, it is reported, with its traceback
+        error = traceback.format_exc()
+        write_error(job.folder, error)
+        launcher.say("failed", error)

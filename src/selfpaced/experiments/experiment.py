@@ -12,7 +12,11 @@ MEASUREMENTS = 50  # of a run, on the target
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Sourced numbers. The problem is made on demand: simulators take time to build."""
+    """Sourced numbers. The problem is made on demand: simulators take time to build.
+
+    `problem` is a function of a module (or a `functools.partial` of one), so that other processes
+    can make it too.
+    """
 
     name: str
     title: str

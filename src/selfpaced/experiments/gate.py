@@ -4,6 +4,8 @@ Sources: "Table 1" is the paper's table of SPRL's and C-REPS's parameters; "prog
 the paper leaves out and its authors' experiments used.
 """
 
+from functools import partial
+
 import numpy as np
 
 from selfpaced.experiments.experiment import Experiment
@@ -37,7 +39,7 @@ def _problem(target: Gaussian, features_over: Box) -> Problem:
 GATE_PRECISION = Experiment(
     name="gate-precision",
     title='Gate "precision"',
-    problem=lambda: _problem(NARROW, Gate.context_space),
+    problem=partial(_problem, NARROW, Gate.context_space),
     algorithms={
         "sprl": SPRL(
             epsilon=0.4,  # Table 1
@@ -59,7 +61,7 @@ GATE_GLOBAL = Experiment(
     name="gate-global",
     title='Gate "global"',
     # program: here the grid of features reaches to a half-width of 1, beyond the box
-    problem=lambda: _problem(WIDE, Box([-5.0, 0.1], [5.0, 1.0])),
+    problem=partial(_problem, WIDE, Box([-5.0, 0.1], [5.0, 1.0])),
     algorithms={
         "sprl": SPRL(
             epsilon=0.25,  # Table 1

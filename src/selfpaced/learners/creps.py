@@ -8,6 +8,7 @@ from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.fit import fit_policy
+from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.reps import creps_weights, effective_samples
 from selfpaced.teachers.target import Target
@@ -57,6 +58,11 @@ class CREPSLearner:
         self._problem = problem
         self._buffer = Buffer(numbers.buffer_size, problem.value_features)
         self._multipliers = np.zeros(0)  # of the last dual, the next one's warm start
+
+    @property
+    def context_distribution(self) -> Gaussian | None:
+        on_target = isinstance(self._numbers.teacher, Target)
+        return self._problem.target if on_target else None
 
     @property
     def warming_up(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_column, check_rows
+from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.randomness import generator_state, restored_generator
 from selfpaced.types import (
@@ -18,6 +19,8 @@ from selfpaced.types import (
     Streams,
     Task,
 )
+
+SAMPLED_CONTEXTS = 10  # of a teacher's batch, recorded for figures
 
 
 class EpisodicTraining:
@@ -41,16 +44,15 @@ class EpisodicTraining:
         """One iteration; the first one also fills the buffer."""
         while self.learner.warming_up:
             self._batch()
+        contexts = self.learner.context_distribution  # that the batch is about to be drawn from
         samples, metrics = self._batch()
-        centred = samples.contexts - samples.contexts.mean(axis=0)
         return {
             **metrics,
             "rollouts": self._rollouts,
             "reward": float(samples.rewards.mean()) - self._problem.reward_shift,
             "success": float(samples.successes.mean()),
             "entropy": self.policy.entropy,
-            "context_mean": samples.contexts.mean(axis=0).tolist(),
-            "context_covariance": (centred.T @ centred / len(samples)).tolist(),
+            **_described(contexts, samples.contexts),
         }
 
     def _batch(self) -> tuple[Samples, Metrics]:
@@ -81,6 +83,18 @@ class EpisodicTraining:
         self._learn = restored_generator(state["learn"])
         self._world = restored_generator(state["world"])
         self.learner.restore(part_of(state, "learner."))
+
+
+def _described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
+    """Where the contexts are: the distribution, or what was drawn and a thin sample of that."""
+    if distribution is not None:
+        mean, covariance, sample = distribution.mean, distribution.covariance, {}
+    else:
+        mean = drawn.mean(axis=0)
+        covariance = (drawn - mean).T @ (drawn - mean) / len(drawn)
+        thin = drawn[:: max(1, len(drawn) // SAMPLED_CONTEXTS)][:SAMPLED_CONTEXTS]
+        sample = {"context_sample": thin.round(6).tolist()}
+    return {"context_mean": mean.tolist(), "context_covariance": covariance.tolist(), **sample}
 
 
 def checked_samples(samples: Samples, task: Task) -> Samples:

@@ -81,6 +81,10 @@ class SPRLLearner:
         self._multipliers = np.zeros(0)  # of the last dual, the next one's warm start
 
     @property
+    def context_distribution(self) -> Gaussian:
+        return self.contexts
+
+    @property
     def warming_up(self) -> bool:
         return not self._buffer.nearly_full
 

@@ -4,9 +4,10 @@ import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from selfpaced.maths.arrays import Array, check_covariance, check_positive, check_vector, frozen
 from selfpaced.maths.box import Box
@@ -80,16 +81,18 @@ class LinearGaussianPolicy:
         variance = check_positive("factor", factor) ** 2
         return LinearGaussianPolicy(self.features, self.A, variance * self.covariance)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The policy as plain arrays, which `load_policy` understands."""
+        return {
+            "format": np.array(FORMAT),
+            "features": np.array(json.dumps(self.features.spec())),
+            "A": self.A,
+            "covariance": self.covariance,
+        }
+
     def save(self, path: str | Path) -> None:
-        """Write the policy as one small .npz file of plain arrays."""
-        np.savez(
-            _npz(path),
-            allow_pickle=False,
-            format=np.array(FORMAT),
-            features=np.array(json.dumps(self.features.spec())),
-            A=self.A,
-            covariance=self.covariance,
-        )
+        """Write the policy as one small .npz file."""
+        np.savez(_npz(path), allow_pickle=False, **self.arrays())
 
 
 def load_policy(path: str | Path) -> LinearGaussianPolicy:

@@ -1,11 +1,13 @@
 """Stored runs as arrays: one group per experiment and algorithm, one row per seed."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.store import StoredRun
+from selfpaced.packed import read_packed
+from selfpaced.store import StoredRun, finished_runs
 
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
 ORDER = ("sprl", "creps", "cmaes", "goalgan", "saggriac", "ppo")  # in tables and legends
@@ -55,6 +57,32 @@ def groups(runs: list[StoredRun]) -> list[Group]:
         return experiment, known, algorithm
 
     return [Group(*name, tuple(by_name[name])) for name in sorted(by_name, key=rank)]
+
+
+def stored_runs(*paths: str | Path) -> list[StoredRun]:
+    """All finished runs in stores (folders) and packed results (files)."""
+    runs: list[StoredRun] = []
+    for path in map(Path, paths):
+        if not path.exists():
+            raise ValueError(f"no such folder or packed file: {path}")
+        if path.is_file():
+            runs += read_packed(path)
+        else:
+            runs += finished_runs(path)
+            for file in sorted(path.glob("*.packed")):
+                runs += read_packed(file)
+    return list({(r.experiment, r.algorithm, r.seed): r for r in runs}.values())
+
+
+def load(*paths: str | Path) -> dict[str, dict[str, Group]]:
+    """Finished runs by experiment and algorithm, from folders of runs or packed files.
+
+    `load("runs")["gate-precision"]["sprl"].success` holds one final success rate per seed.
+    """
+    found: dict[str, dict[str, Group]] = {}
+    for group in groups(stored_runs(*paths)):
+        found.setdefault(group.experiment, {})[group.algorithm] = group
+    return found
 
 
 def quantiles(values: Array) -> tuple[Array, Array, Array]:

@@ -42,12 +42,14 @@ class FunctionTask:
                 "which is kept in the task's last_batch"
             )
             raise
-        rewards, successes = _pair(result, len(contexts))
+        rewards, successes = reward_and_success(result)
+        if successes is None:
+            successes = np.full(len(contexts), np.nan)
         return Outcomes(np.asarray(rewards, dtype=float), np.asarray(successes, dtype=float))
 
 
-def _pair(result: Any, rows: int) -> tuple[Any, Any]:
-    """What a reward function returned as (rewards, successes); successes nan if it gave none."""
+def reward_and_success(result: Any) -> tuple[Any, Any]:
+    """What a reward function returned as (rewards, successes); successes None if it gave none."""
     if isinstance(result, tuple):
         values = cast(tuple[Any, ...], result)
         if len(values) != 2:
@@ -56,4 +58,4 @@ def _pair(result: Any, rows: int) -> tuple[Any, Any]:
                 f"got a tuple of {len(values)}"
             )
         return values[0], values[1]
-    return result, np.full(rows, np.nan)
+    return result, None

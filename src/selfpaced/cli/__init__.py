@@ -1,0 +1,294 @@
+"""The command line: the only package that prints. Heavy modules load when a command needs them."""
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Positional = tyro.conf.Positional
+OVERRIDE = re.compile(r"--([a-z][\w-]*)\.([\w.]+)(?:=(.*))?$")
+
+
+@dataclass
+class List:
+    """Show the experiments and their algorithms."""
+
+
+@dataclass
+class Run:
+    """Train algorithms on experiments, in parallel; print how they fared on the target.
+
+    Killed at any moment, the same command continues. Numbers of an algorithm can be changed:
+    --sprl.epsilon 0.3, --sprl.schedule.zeta 0.05.
+    """
+
+    experiments: Annotated[list[str], Positional]
+    """Names of experiments (see `selfpaced list`), or module:NAME of your own."""
+    algorithms: list[str] = field(default_factory=lambda: list[str]())
+    """Names of algorithms; all that the experiment knows if not given."""
+    seeds: str = "5"
+    """A count (40: seeds 0 to 39) or ranges (10-19; 0-4,7)."""
+    iterations: int | None = None
+    """Updates per run; the experiment's own number if not given."""
+    out: Path = Path("runs")
+    """Folder of the results. Finished runs found there are not repeated."""
+    workers: int | None = None
+    """Runs at once; as many as there are processors if not given."""
+    engine: Literal["local", "ray"] = "local"
+    """Where runs execute: processes of this machine, or a Ray cluster."""
+    address: str | None = None
+    """Address of the Ray cluster; a local one if not given."""
+    shard: str = "1/1"
+    """i/n: only the i-th of n parts of the runs, for job arrays."""
+
+
+@dataclass
+class Status:
+    """Show what is done, running, missing and failed, with the error."""
+
+    out: Annotated[Path, Positional] = Path("runs")
+    """Folder of the results."""
+
+
+@dataclass
+class Table:
+    """Print the table of finished runs."""
+
+    paths: Annotated[list[Path], Positional] = field(default_factory=lambda: [Path("runs")])
+    """Folders of results, or packed files."""
+    format: Literal["text", "csv", "json"] = "text"
+    """text for people; csv and json for programs (infinity: never reached)."""
+
+
+@dataclass
+class Pack:
+    """Write finished runs to one small file per experiment."""
+
+    runs: Annotated[Path, Positional]
+    """Folder of the results."""
+    out: Annotated[Path, Positional]
+    """Folder for the packed files."""
+
+
+@dataclass
+class Unpack:
+    """Make a folder of results from packed files, so that finished runs are not repeated."""
+
+    files: Annotated[list[Path], Positional]
+    """Packed files."""
+    out: Path = Path("runs")
+    """Folder of the results."""
+
+
+@dataclass
+class Export:
+    """Write finished runs for other programs."""
+
+    paths: Annotated[list[Path], Positional] = field(default_factory=lambda: [Path("runs")])
+    """Folders of results, or packed files."""
+    tensorboard: Path | None = None
+    """Folder for TensorBoard event files, one folder per run."""
+
+
+Command = (
+    Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Run, tyro.conf.subcommand("run")]
+    | Annotated[Status, tyro.conf.subcommand("status")]
+    | Annotated[Table, tyro.conf.subcommand("table")]
+    | Annotated[Pack, tyro.conf.subcommand("pack")]
+    | Annotated[Unpack, tyro.conf.subcommand("unpack")]
+    | Annotated[Export, tyro.conf.subcommand("export")]
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point of `selfpaced`; the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    rest, overrides = split_overrides(words)
+    command = tyro.cli(
+        Command,  # type: ignore[arg-type]  # a union of dataclasses is what tyro takes
+        prog="selfpaced",
+        description="Self-paced curricula for contextual reinforcement learning.",
+        args=rest,
+        config=(tyro.conf.OmitSubcommandPrefixes,),
+    )
+    from rich.console import Console
+
+    console, errors = Console(), Console(stderr=True)
+    try:
+        return _execute(command, overrides, console)
+    except ValueError as error:
+        errors.print("[red]error:[/red]", str(error), highlight=False, markup=True, soft_wrap=True)
+        return 2
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        errors.print(f"[red]error:[/red] {error.strerror or error}{where}", soft_wrap=True)
+        return 1
+    except ModuleNotFoundError as error:
+        errors.print(f"[red]error:[/red] {_missing(error)}", soft_wrap=True, highlight=False)
+        return 1
+    except KeyboardInterrupt:
+        again = f"selfpaced {' '.join(words)}"
+        errors.print(
+            f"stopped; every run has a checkpoint. To continue:\n  {again}", soft_wrap=True
+        )
+        return 130
+
+
+def split_overrides(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """`words` without those that change an algorithm's numbers, and these as a dictionary."""
+    rest: list[str] = []
+    overrides: dict[str, str] = {}
+    remaining = iter(words)
+    for word in remaining:
+        if match := OVERRIDE.match(word):
+            algorithm, path, text = match.groups()
+            overrides[f"{algorithm}.{path}"] = next(remaining, "") if text is None else text
+        else:
+            rest.append(word)
+    return rest, overrides
+
+
+def _execute(command: object, overrides: dict[str, str], console: "Console") -> int:
+    if overrides and not isinstance(command, Run):
+        raise ValueError(f"only `run` takes numbers of an algorithm; got {', '.join(overrides)}")
+    if isinstance(command, List):
+        _list(console)
+    elif isinstance(command, Run):
+        return _run(command, overrides, console)
+    elif isinstance(command, Status):
+        _status(command.out, console)
+    elif isinstance(command, Table):
+        _table(command, console)
+    elif isinstance(command, Pack):
+        _pack(command, console)
+    elif isinstance(command, Unpack):
+        _unpack(command, console)
+    elif isinstance(command, Export):
+        _export(command, console)
+    return 0
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    extras = {"ray": "ray", "tensorboard": "tensorboard"}
+    extra = extras.get((error.name or "").partition(".")[0])
+    if extra is None:
+        return str(error)
+    return f"this needs the package {error.name}: pip install 'selfpaced[{extra}]'"
+
+
+def _list(console: "Console") -> None:
+    from selfpaced.cli.tables import print_columns
+    from selfpaced.experiments import EXPERIMENTS
+
+    rows = [("experiment", "what it is", "iterations", "algorithms")]
+    rows += [
+        (name, found.title, str(found.iterations), ", ".join(found.algorithms))
+        for name, found in EXPERIMENTS.items()
+    ]
+    print_columns(rows, console)
+
+
+def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
+    sys.path.insert(0, os.getcwd())  # for module:NAME of a user's own experiment
+    from selfpaced.cli.progress import Bars
+    from selfpaced.cli.tables import print_table
+    from selfpaced.report.data import groups
+    from selfpaced.report.figures import learning_curves
+    from selfpaced.store import finished_runs
+    from selfpaced.sweep import execute_all, make_engine, plan, seeds_from, shard_from
+
+    out = command.out.absolute()
+    jobs = plan(
+        command.experiments,
+        command.algorithms or None,
+        seeds_from(command.seeds),
+        out,
+        iterations=command.iterations,
+        overrides=overrides,
+        shard=shard_from(command.shard),
+    )
+    engine = make_engine(command.engine, command.workers, command.address)
+    with Bars(jobs, console) as bars:
+        execute_all(jobs, engine, bars)
+    names = list(dict.fromkeys(job.experiment.name for job in jobs))
+    runs = [run for run in finished_runs(out) if run.experiment in names]
+    members = groups(runs)
+    if members:
+        print_table(members, console)
+    for name in names:
+        shown = [group for group in members if group.experiment == name]
+        if shown:
+            title = next(job.experiment.title for job in jobs if job.experiment.name == name)
+            path = command.out / f"{name}.png"
+            learning_curves(shown, title).savefig(path, dpi=150)
+            console.print(f"figure: {path}", highlight=False, soft_wrap=True)
+    return bars.summarise(len(jobs))
+
+
+def _status(out: Path, console: "Console") -> None:
+    from selfpaced.cli.tables import print_status
+    from selfpaced.sweep import status
+
+    if not out.exists():
+        raise ValueError(f"out must be a folder of results; {out} does not exist")
+    print_status(status(out), console)
+
+
+def _table(command: Table, console: "Console") -> None:
+    from selfpaced.cli.tables import print_table, text_table
+    from selfpaced.report.data import groups, stored_runs
+
+    members = groups(stored_runs(*command.paths))
+    if command.format == "text":
+        if not members:
+            raise ValueError(f"no finished runs in {', '.join(map(str, command.paths))}")
+        print_table(members, console)
+    else:
+        sys.stdout.write(text_table(members, command.format))
+
+
+def _pack(command: Pack, console: "Console") -> None:
+    from selfpaced.experiments import EXPERIMENTS
+    from selfpaced.packed import SUFFIX, write_packed
+    from selfpaced.report.data import stored_runs
+
+    runs = stored_runs(command.runs)
+    if not runs:
+        raise ValueError(f"runs must hold finished runs; {command.runs} has none")
+    command.out.mkdir(parents=True, exist_ok=True)
+    for name in dict.fromkeys(run.experiment for run in runs):
+        path = command.out / f"{name}{SUFFIX}"
+        members = [run for run in runs if run.experiment == name]
+        evolution = EXPERIMENTS[name].evolution if name in EXPERIMENTS else ()
+        write_packed(members, path, evolution)
+        size = path.stat().st_size / 1000
+        console.print(f"{path}: {len(members)} runs, {size:.0f} kB", highlight=False)
+
+
+def _unpack(command: Unpack, console: "Console") -> None:
+    from selfpaced.packed import restore_store
+
+    for path in command.files:
+        count = restore_store(path, command.out)
+        console.print(f"{path}: {count} runs restored to {command.out}", highlight=False)
+
+
+def _export(command: Export, console: "Console") -> None:
+    from selfpaced.report.data import stored_runs
+    from selfpaced.report.tensorboard import write_events
+
+    if command.tensorboard is None:
+        raise ValueError("export needs a format: --tensorboard FOLDER")
+    count = write_events(stored_runs(*command.paths), command.tensorboard)
+    console.print(f"{count} runs; see them with: tensorboard --logdir {command.tensorboard}")

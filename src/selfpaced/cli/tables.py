@@ -1,0 +1,92 @@
+"""Tables for the terminal, and as text for programs."""
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from selfpaced.report.data import Group
+from selfpaced.report.tables import CAPTION, HEADERS, row, text_row
+from selfpaced.sweep import Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_table(members: list[Group], console: "Console") -> None:
+    """One table per experiment; one field a line where the terminal is too narrow for it."""
+    for name in dict.fromkeys(group.experiment for group in members):
+        console.print()
+        console.print(name, style="bold", highlight=False, markup=False)
+        rows = [text_row(group) for group in members if group.experiment == name]
+        print_columns([HEADERS, *rows], console)
+    console.print(CAPTION, style="dim", highlight=False)
+
+
+def print_columns(rows: Sequence[tuple[str, ...]], console: "Console") -> None:
+    """`rows`, the first one being headers, in aligned columns if they fit, else field by field."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for gap in (2, 1):
+        if sum(widths) + gap * (len(widths) - 1) <= console.width or not console.is_terminal:
+            for i, cells in enumerate(rows):
+                padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+                _print((" " * gap).join(padded).rstrip(), console, "bold" if i == 0 else None)
+            return
+    for cells in rows[1:]:
+        _print(f"  {cells[0]}", console, "bold")
+        for header, value in zip(rows[0][1:], cells[1:], strict=True):
+            _print(f"    {header:11}{value}", console)
+
+
+def text_table(members: list[Group], form: str) -> str:
+    """The table as CSV or JSON. JSON has no infinity: it is written as the word "inf"."""
+    rows = [row(group) for group in members]
+    if form == "json":
+        return json.dumps([{k: _jsonable(v) for k, v in r.items()} for r in rows], indent=1) + "\n"
+    buffer = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def print_status(found: list[Status], console: "Console") -> None:
+    """Counts per experiment and algorithm, then what runs and what failed."""
+    if not found:
+        _print("no runs have been asked for here", console)
+        return
+    states = ("done", "running", "missing", "failed")
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for run in found:
+        name = str(run.spec["experiment"]), str(run.spec["algorithm"])
+        counts.setdefault(name, Counter())[run.state] += 1
+    rows = [(*name, *(str(count[state]) for state in states)) for name, count in counts.items()]
+    print_columns([("experiment", "algorithm", *states), *rows], console)
+    for run in found:
+        if run.state == "running":
+            where = f"iteration {run.iteration} of {run.iterations}"
+            _print(f"running: {_name(run)}, {where}", console)
+    for run in found:
+        if run.state == "failed":
+            error = (run.error or "").strip()
+            _print(f"failed: {_name(run)}: {error.splitlines()[-1]}", console, "red")
+            for line in error.splitlines()[:-1]:
+                _print(f"    {line}", console, "dim")
+
+
+def _name(run: Status) -> str:
+    return f"{run.spec['experiment']} {run.spec['algorithm']} seed {run.spec['seed']}"
+
+
+def _print(text: str, console: "Console", style: str | None = None) -> None:
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf"
+    return value

@@ -1,0 +1,205 @@
+"""Packed results: one small file per experiment with all that tables and figures need.
+
+Kept of a run are its spec, result, policy, the metrics at the iterations where it was measured
+and where figures show the contexts, and, for the first seeds, the last trajectories. Curves are
+kept to three digits, final numbers exactly. A store can be made from it again: its finished runs
+are not repeated, but they have no checkpoint to continue from.
+
+The file is a zip of arrays and one JSON text, LZMA-compressed; nothing in it is pickled.
+"""
+
+import io
+import json
+import math
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.features import features_from
+from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.store import (
+    Record,
+    RunFiles,
+    StoredRun,
+    ask_for,
+    finished_iterations,
+    plain,
+    run_folder,
+)
+from selfpaced.types import AnyArray
+
+SUFFIX = ".packed"
+FORMAT = 1
+TRAJECTORY_SEEDS = 3  # of an algorithm whose trajectories are kept
+TRAJECTORY_POINTS = 51  # of each trajectory, at most
+EXACT = ("iteration", "rollouts", "target_success")  # what tables count with
+
+
+def write_packed(runs: list[StoredRun], path: Path, evolution: tuple[int, ...] = ()) -> None:
+    """Write `runs` of one experiment to `path`; `evolution` are iterations to keep besides."""
+    names = {run.experiment for run in runs}
+    if len(names) != 1:
+        raise ValueError(f"runs must be of one experiment; got {sorted(names)}")
+    arrays: dict[str, AnyArray] = {}
+    algorithms: list[dict[str, Any]] = []
+    for i, name in enumerate(dict.fromkeys(run.algorithm for run in runs)):
+        members = [run for run in runs if run.algorithm == name]
+        about, columns = _pack_group(members, evolution)
+        algorithms.append(about)
+        arrays |= {f"{i}.{key}": value for key, value in columns.items()}
+    about = {"format": FORMAT, "experiment": names.pop(), "algorithms": algorithms}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as file:
+        file.writestr(zipfile.ZipInfo("about.json"), json.dumps(plain(about)), zipfile.ZIP_LZMA)
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.save(content, array, allow_pickle=False)
+            # ZipInfo with its default date: the same runs give the same bytes
+            file.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue(), zipfile.ZIP_LZMA)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(buffer.getvalue())
+    temporary.replace(path)
+
+
+def read_packed(path: Path) -> list[StoredRun]:
+    """The runs in a packed file; a ValueError if it is none."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            about = json.loads(file.read("about.json"))
+            arrays = {
+                name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name)), allow_pickle=False)
+                for name in file.namelist()
+                if name.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} must be a file of packed results; {error}") from error
+    if about.get("format") != FORMAT:
+        raise ValueError(f"{path} has format {about.get('format')}; this version reads {FORMAT}")
+    runs: list[StoredRun] = []
+    for i, group in enumerate(about["algorithms"]):
+        prefix = f"{i}."
+        columns = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+        runs += _unpack_group(group, columns)
+    return runs
+
+
+def restore_store(path: Path, out: Path) -> int:
+    """Make the runs in the packed file `path` a store below `out`; how many were not there yet."""
+    restored = 0
+    for run in read_packed(path):
+        folder = run_folder(out, run.experiment, run.algorithm, run.seed)
+        if finished_iterations(folder) >= run.result["iterations"]:
+            continue
+        ask_for(folder, run.spec, int(run.result["iterations"]))
+        files = RunFiles(folder, run.spec)
+        try:
+            files.write_finished(run)
+        finally:
+            files.close()
+        restored += 1
+    return restored
+
+
+def _pack_group(
+    runs: list[StoredRun], evolution: tuple[int, ...]
+) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """One algorithm's runs as JSON and as arrays with one row per run."""
+    kept = sorted(
+        {
+            record["iteration"]
+            for run in runs
+            for record in run.records
+            if "target_success" in record or record["iteration"] in evolution
+        }
+    )
+    index = {iteration: k for k, iteration in enumerate(kept)}
+    columns: dict[str, AnyArray] = {"kept": np.array(kept, dtype=np.int32)}
+    rows = [[r for r in run.records if r["iteration"] in index] for run in runs]
+    names = sorted({name for row in rows for record in row for name in record} - {"iteration"})
+    for name in names:
+        shape = next(np.shape(r[name]) for row in rows for r in row if name in r)
+        values = np.full((len(runs), len(kept), *shape), np.nan)
+        for i, row in enumerate(rows):
+            for record in row:
+                if name in record:
+                    values[i, index[record["iteration"]]] = record[name]
+        columns[f"metric.{name}"] = _compact(values, exact=name in EXACT)
+    policies = [run.policy for run in runs]
+    columns["A"] = np.array([policy.A for policy in policies], dtype=np.float32)
+    lower = np.tril_indices(policies[0].dimension)
+    columns["chol"] = np.array([policy.chol[lower] for policy in policies], dtype=np.float32)
+    columns["contexts"] = np.array([run.contexts for run in runs], dtype=np.float32)
+    paths = [
+        _thinned(run.trajectories)
+        for run in runs[:TRAJECTORY_SEEDS]
+        if run.trajectories is not None
+    ]
+    if paths and len({path.shape for path in paths}) == 1:
+        columns["trajectories"] = np.array(paths, dtype=np.float16)
+    about = {
+        "spec": {k: v for k, v in runs[0].spec.items() if k != "seed"},
+        "features": policies[0].features.spec(),
+        "seeds": [run.seed for run in runs],
+        "results": [run.result for run in runs],
+        "cpu_seconds": [round(run.cpu_seconds, 2) for run in runs],
+    }
+    return about, columns
+
+
+def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[StoredRun]:
+    metrics = {
+        name.removeprefix("metric."): values.astype(float)
+        for name, values in columns.items()
+        if name.startswith("metric.")
+    }
+    features = features_from(about["features"])
+    runs: list[StoredRun] = []
+    for i, (seed, result) in enumerate(zip(about["seeds"], about["results"], strict=True)):
+        records: list[Record] = []
+        for k, iteration in enumerate(columns["kept"].tolist()):
+            record: Record = {"iteration": iteration}
+            for name, values in metrics.items():
+                if not np.isnan(values[i, k]).all():
+                    record[name] = values[i, k].tolist()
+            if len(record) > 1:
+                records.append(record)
+        d = columns["A"].shape[1]
+        chol = np.zeros((d, d))
+        chol[np.tril_indices(d)] = columns["chol"][i]
+        policy = LinearGaussianPolicy(features, columns["A"][i], chol @ chol.T)
+        paths = columns.get("trajectories")
+        runs.append(
+            StoredRun(
+                {**about["spec"], "seed": seed},
+                records,
+                {k: math.nan if v is None else v for k, v in result.items()},
+                about["cpu_seconds"][i],
+                policy,
+                columns["contexts"][i].astype(float),
+                paths[i].astype(float) if paths is not None and i < len(paths) else None,
+            )
+        )
+    return runs
+
+
+def _compact(values: Array, *, exact: bool) -> AnyArray:
+    """`values` to three digits, or to seven where that is not enough; nan stays nan."""
+    if exact:
+        return values.astype(np.float32)
+    with np.errstate(over="ignore"):
+        half = values.astype(np.float16)
+    finite = np.isfinite(values)
+    if np.isfinite(half[finite]).all() and not ((half == 0) & (values != 0)).any():
+        return half
+    return values.astype(np.float32)
+
+
+def _thinned(trajectories: AnyArray) -> AnyArray:
+    """At most TRAJECTORY_POINTS points of each path, the last one among them."""
+    points = trajectories.shape[1]
+    keep = np.linspace(0, points - 1, min(points, TRAJECTORY_POINTS), dtype=np.int64)
+    return trajectories[:, keep]
