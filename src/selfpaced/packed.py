@@ -34,7 +34,7 @@ from selfpaced.types import AnyArray
 
 SUFFIX = ".packed"
 FORMAT = 1
-TRAJECTORY_SEEDS = 3  # of an algorithm whose trajectories are kept
+SHOWN_SEEDS = 3  # of an algorithm whose trajectories and single contexts are kept
 TRAJECTORY_POINTS = 51  # of each trajectory, at most
 EXACT = ("iteration", "rollouts", "target_success")  # what tables count with
 
@@ -127,6 +127,8 @@ def _pack_group(
             for record in row:
                 if name in record:
                     values[i, index[record["iteration"]]] = record[name]
+        if name == "context_sample":  # drawn in figures, of the same seeds as the trajectories
+            values[SHOWN_SEEDS:] = np.nan
         columns[f"metric.{name}"] = _compact(values, exact=name in EXACT)
     policies = [run.policy for run in runs]
     columns["A"] = np.array([policy.A for policy in policies], dtype=np.float32)
@@ -134,12 +136,10 @@ def _pack_group(
     columns["chol"] = np.array([policy.chol[lower] for policy in policies], dtype=np.float32)
     columns["contexts"] = np.array([run.contexts for run in runs], dtype=np.float32)
     paths = [
-        _thinned(run.trajectories)
-        for run in runs[:TRAJECTORY_SEEDS]
-        if run.trajectories is not None
+        _thinned(run.trajectories) for run in runs[:SHOWN_SEEDS] if run.trajectories is not None
     ]
     if paths and len({path.shape for path in paths}) == 1:
-        columns["trajectories"] = np.array(paths, dtype=np.float16)
+        columns["trajectories"] = _compact(np.array(paths), exact=False)
     about = {
         "spec": {k: v for k, v in runs[0].spec.items() if k != "seed"},
         "features": policies[0].features.spec(),

@@ -37,7 +37,7 @@ from selfpaced.maths.policy import LinearGaussianPolicy, load_policy
 from selfpaced.training import Final, Record
 from selfpaced.types import AnyArray, State, Training
 
-CHECKPOINT_SECONDS = 2.0
+CHECKPOINT_SECONDS = 2.0  # between two checkpoints: about what a crash costs
 FORMAT = 1
 VERSIONS_OF = ("selfpaced", "numpy", "scipy", "mujoco")
 
@@ -139,12 +139,15 @@ class Locked(RuntimeError):
 class RunFiles:
     """One run on disk, held by one process: a recorder for the loop, and the way back."""
 
-    def __init__(self, folder: Path, spec: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, spec: dict[str, Any], checkpoint_seconds: float = CHECKPOINT_SECONDS
+    ) -> None:
         """Open the run in `folder`, new or old. `Locked` if another process has it."""
         check_spec(folder, spec)
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.problems: list[str] = []  # damage that was noticed
+        self._checkpoint_seconds = checkpoint_seconds
         self._lock = (folder / "lock").open("ab")
         try:  # the system lets go of it when the process dies, however it dies
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -195,7 +198,7 @@ class RunFiles:
         self._lines += 1
 
     def checkpoint_if_due(self, training: Training) -> None:
-        if time.monotonic() - self._last_checkpoint >= CHECKPOINT_SECONDS:
+        if time.monotonic() - self._last_checkpoint >= self._checkpoint_seconds:
             self.checkpoint(training)
 
     def checkpoint(self, training: Training) -> None:

@@ -13,6 +13,7 @@ from selfpaced.experiments.override import override
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.report.data import Group, load
 from selfpaced.store import (
+    CHECKPOINT_SECONDS,
     ask_for,
     asked_iterations,
     check_spec,
@@ -79,6 +80,7 @@ def plan(
     iterations: int | None = None,
     overrides: Mapping[str, str] | None = None,
     shard: tuple[int, int] = (1, 1),
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> list[Job]:
     """The jobs that were asked for; every name, number and folder is checked before any runs.
 
@@ -100,7 +102,7 @@ def plan(
                 algorithm, _, number = path.partition(".")
                 if algorithm == name:
                     numbers = override(numbers, number, text)
-            jobs += [Job(e, name, numbers, seed, length, out) for seed in seeds]
+            jobs += [Job(e, name, numbers, seed, length, out, checkpoint_seconds) for seed in seeds]
     for job in jobs:
         _check_siblings(job)
     part, parts = shard

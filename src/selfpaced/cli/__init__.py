@@ -45,6 +45,8 @@ class Run:
     """Where runs execute: processes of this machine, or a Ray cluster."""
     address: str | None = None
     """Address of the Ray cluster; a local one if not given."""
+    checkpoint_seconds: float = 2.0
+    """Time between two checkpoints of a run: about what a crash costs."""
     shard: str = "1/1"
     """i/n: only the i-th of n parts of the runs, for job arrays."""
 
@@ -217,6 +219,7 @@ def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
         iterations=command.iterations,
         overrides=overrides,
         shard=shard_from(command.shard),
+        checkpoint_seconds=command.checkpoint_seconds,
     )
     engine = make_engine(command.engine, command.workers, command.address)
     with Bars(jobs, console) as bars:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.randomness import streams_of
 from selfpaced.store import (
+    CHECKPOINT_SECONDS,
     FORMAT,
     RunFiles,
     finished_iterations,
@@ -32,6 +33,7 @@ class Job:
     seed: int
     iterations: int
     out: Path
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
 
     @property
     def name(self) -> str:
@@ -70,7 +72,7 @@ def execute(
 
     `store.Locked` if another process works on it; `Stopped` once `stopping()` says so.
     """
-    files = RunFiles(job.folder, job.spec)
+    files = RunFiles(job.folder, job.spec, job.checkpoint_seconds)
     try:
         if job.done:  # by somebody else, while we waited for our turn
             return []

@@ -1,0 +1,59 @@
+"""Experiments for tests: tiny, and some that misbehave. Importable, so that workers find them."""
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from selfpaced import CREPS, SPRL, Box, Experiment, FunctionTask, Gaussian, Problem
+
+BOXES = Box([-1.0, -1.0], [1.0, 1.0]), Box([-2.0, -2.0], [2.0, 2.0])
+TARGET = Gaussian([0.7, 0.7], 0.01 * np.eye(2))
+ALGORITHMS = {
+    "sprl": SPRL(n_samples=10, buffer_size=3),
+    "creps": CREPS(n_samples=10, buffer_size=3),
+}
+
+
+def bowl(contexts, thetas):
+    miss = np.sum((thetas - contexts) ** 2, axis=1)
+    return -miss, miss < 0.01
+
+
+def dies(counter, contexts, thetas):
+    """Kills its process as often as the file `counter` says, then behaves."""
+    left = int(counter.read_text())
+    if left > 0:
+        counter.write_text(str(left - 1))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bowl(contexts, thetas)
+
+
+def mortal(counter):
+    return make("dies", partial(dies, Path(counter)))
+
+
+def raises(contexts, thetas):
+    raise ArithmeticError("<script>alert(1)</script>")
+
+
+def problem(function):
+    return Problem(FunctionTask(function, *BOXES), TARGET)
+
+
+def make(name, function, iterations=20):
+    return Experiment(
+        name=name,
+        title=name,
+        problem=partial(problem, function),
+        algorithms=ALGORITHMS,
+        iterations=iterations,
+        measure_rollouts=20,
+        final_rollouts=30,
+    )
+
+
+BOWL = make("bowl", bowl)
+RAISES = make("raises", raises)

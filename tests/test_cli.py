@@ -1,0 +1,203 @@
+"""The command line as a person or a script meets it."""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from selfpaced import run
+from selfpaced.cli import main, split_overrides
+
+TESTS = Path(__file__).parent
+
+
+def call(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "selfpaced", *map(str, words)],
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    run("gate-precision", ["sprl", "creps"], seeds=2, iterations=14, out=out)
+    return out
+
+
+def test_help_answers_at_once():
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    answer = call("--help")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert answer.returncode == 0
+    for command in ("run", "status", "table", "list", "pack", "export"):
+        assert command in answer.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
+def test_list_shows_experiments_and_algorithms(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    assert "gate-precision" in printed
+    assert "sprl, creps" in printed
+
+
+def test_run_prints_a_line_per_run_and_a_table_when_piped(tmp_path):
+    words = ("run", "gate-precision", "--seeds", 2, "--iterations", 7, "--out", tmp_path)
+    answer = call(*words, "--algorithms", "sprl")
+    assert answer.returncode == 0
+    assert "2/2 gate-precision sprl seed" in answer.stdout
+    assert re.search(r"sprl +2 +0.0", answer.stdout)
+    assert "\x1b" not in answer.stdout  # no colours in a file
+    assert (tmp_path / "gate-precision.png").stat().st_size > 10_000
+    again = call(*words, "--algorithms", "sprl")
+    assert "2 of 2 runs are done already" in again.stdout
+    table = answer.stdout.split("\n\n")[1]
+    assert table in again.stdout
+
+
+def in_a_terminal(columns, *words):
+    """What a person sees: the command under a pseudo-terminal of that width."""
+    parent, child = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    command = [sys.executable, "-m", "selfpaced", *map(str, words)]
+    process = subprocess.Popen(command, stdout=child, stderr=child, env=environment)
+    os.close(child)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(parent, 65536)
+        except OSError:  # the terminal closes with the command
+            break
+        if not chunk:
+            break
+        seen += chunk
+    os.close(parent)
+    assert process.wait() == 0
+    return seen.decode()
+
+
+@pytest.mark.parametrize("columns", [50, 80, 140])
+def test_tables_fit_the_terminal(store, columns):
+    shown = in_a_terminal(columns, "table", store)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    table = plain.split("n seeds;")[0]
+    assert max(map(len, table.splitlines())) <= columns
+    assert "…" not in table
+
+
+def test_bars_show_each_run_in_a_terminal(tmp_path):
+    shown = in_a_terminal(
+        100, "run", "gate-precision", "--seeds", 1, "--iterations", 40, "--out", tmp_path
+    )
+    assert "gate-precision sprl seed 0" in shown
+    assert "/40" in shown
+
+
+def test_table_as_json_and_csv(store, capsys):
+    main(["table", str(store), "--format", "json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert [r["algorithm"] for r in rows] == ["sprl", "creps"]
+    wanted = {
+        *("experiment", "algorithm", "seeds", "success_median", "success_q10", "success_q90"),
+        *("success_min", "reward_median", "iterations_to_50", "iterations_to_90"),
+        *("rollouts", "cpu_seconds"),
+    }
+    assert wanted <= set(rows[0])
+    assert rows[0]["seeds"] == 2
+    assert rows[0]["rollouts"] == 2300
+    assert rows[0]["iterations_to_90"] == "inf"
+    main(["table", str(store), "--format", "csv"])
+    (first, _) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert float(first["reward_median"]) == rows[0]["reward_median"]
+
+
+def test_pack_and_unpack(store, tmp_path, capsys):
+    assert main(["pack", str(store), str(tmp_path / "packed")]) == 0
+    file = tmp_path / "packed" / "gate-precision.packed"
+    assert main(["unpack", str(file), "--out", str(tmp_path / "again")]) == 0
+    printed = capsys.readouterr().out
+    assert "4 runs restored" in printed
+    for path in (store, file, tmp_path / "again"):
+        main(["table", str(path), "--format", "json"])
+    tables = capsys.readouterr().out.split("]\n")[:3]
+    seconds = re.compile(r'"cpu_seconds".*')
+    assert len({seconds.sub("", table) for table in tables}) == 1
+
+
+def test_export_to_tensorboard(store, tmp_path, capsys):
+    pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    assert main(["export", str(store), "--tensorboard", str(tmp_path)]) == 0
+    assert "4 runs" in capsys.readouterr().out
+    events = EventAccumulator(str(tmp_path / "gate-precision" / "sprl" / "seed-001"))
+    events.Reload()
+    assert [e.step for e in events.Scalars("target_reward")] == [7, 14]
+    assert len(events.Scalars("entropy")) == 14
+
+
+def test_status_shows_failures_with_their_error(tmp_path):
+    words = ("run", "small_experiments:RAISES", "--algorithms", "sprl", "--seeds", 1)
+    failed = call(*words, "--out", tmp_path, cwd=TESTS)
+    assert failed.returncode == 1
+    assert "raises sprl seed 0 failed: " in failed.stdout
+    assert "1 of 1 runs failed" in failed.stdout
+    shown = call("status", tmp_path)
+    assert re.search(r"raises +sprl +0 +0 +0 +1", shown.stdout)
+    assert "ArithmeticError: <script>alert(1)</script>" in shown.stdout
+
+
+def test_overrides_reach_the_spec(tmp_path):
+    words = ("run", "gate-precision", "--algorithms", "sprl", "--seeds", 1, "--iterations", 1)
+    assert call(*words, "--out", tmp_path, "--sprl.schedule.zeta", "0.5").returncode == 0
+    (path,) = tmp_path.rglob("spec.json")
+    assert json.loads(path.read_text())["numbers"]["schedule"]["zeta"] == 0.5
+    other = call(*words, "--out", tmp_path, "--sprl.schedule.zeta=0.6")
+    assert other.returncode == 2
+    assert "numbers.schedule.zeta is 0.5 there and 0.6 here" in other.stderr
+
+
+def test_overrides_are_told_from_options():
+    words = ["run", "x", "--sprl.epsilon", "0.3", "--out", "a.b", "--creps.ridge=1e-3"]
+    rest, overrides = split_overrides(words)
+    assert rest == ["run", "x", "--out", "a.b"]
+    assert overrides == {"sprl.epsilon": "0.3", "creps.ridge": "1e-3"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "gate-precison"], "did you mean 'gate-precision'"),
+        (["run", "gate-precision", "--algorithms", "spl"], "did you mean 'sprl'"),
+        (["run", "gate-precision", "--sprl.epsilo", "1"], "did you mean 'epsilon'"),
+        (["run", "gate-precision", "--seeds", "x"], "seeds must be a count"),
+        (["run", "gate-precision", "--iterations", "0"], "iterations must be a whole number"),
+        (["run", "gate-precision", "--workers", "-2"], "workers must be a whole number"),
+        (["run", "gate-precision", "--address", "auto"], "address is for the ray engine only"),
+        (["table", "nowhere"], "no such folder or packed file: nowhere"),
+        (["status", "nowhere"], "nowhere does not exist"),
+        (["pack", "nowhere", "x"], "no such folder"),
+        (["export", "."], "export needs a format: --tensorboard FOLDER"),
+        (["table", "--sprl.epsilon", "1"], "only `run` takes numbers of an algorithm"),
+    ],
+)
+def test_wrong_words_get_one_clear_line_and_run_nothing(
+    tmp_path, monkeypatch, capsys, words, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert "Traceback" not in shown.err
+    assert not list(tmp_path.iterdir())

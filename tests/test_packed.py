@@ -1,0 +1,138 @@
+"""Packed results: small, readable like a store, and a store again."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from small_experiments import BOWL
+
+from selfpaced import load, run
+from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.packed import read_packed, restore_store, write_packed
+from selfpaced.report.data import stored_runs
+from selfpaced.report.tables import row
+from selfpaced.store import finished_runs
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    run("gate-precision", ["sprl", "creps"], seeds=4, iterations=70, out=out)
+    return out
+
+
+@pytest.fixture
+def packed(store, tmp_path):
+    path = tmp_path / "gate-precision.packed"
+    write_packed(finished_runs(store), path, evolution=(20, 33))
+    return path
+
+
+def test_tables_from_packed_results_are_those_of_the_store(store, packed):
+    for name, group in load(store)["gate-precision"].items():
+        exact, kept = row(group), row(load(packed)["gate-precision"][name])
+        assert kept == pytest.approx(exact, abs=0.01)  # CPU seconds are rounded
+        for number in ("success_median", "reward_median", "iterations_to_50", "rollouts"):
+            assert kept[number] == exact[number]
+
+
+def test_figures_find_what_they_need(store, packed):
+    one = next(r for r in read_packed(packed) if r.algorithm == "sprl" and r.seed == 1)
+    whole = next(r for r in finished_runs(store) if r.algorithm == "sprl" and r.seed == 1)
+    measured = [r["iteration"] for r in whole.records if "target_success" in r]
+    assert [r["iteration"] for r in one.records] == sorted({*measured, 20, 33})
+    by_iteration = {r["iteration"]: r for r in whole.records}
+    for record in one.records:
+        exact = by_iteration[record["iteration"]]
+        assert set(record) == set(exact)
+        for name in ("kl_to_target", "entropy", "context_mean", "context_covariance", "alpha"):
+            np.testing.assert_allclose(record[name], exact[name], rtol=2e-3, atol=1e-6)
+    np.testing.assert_allclose(one.policy.A, whole.policy.A, rtol=1e-6)
+    np.testing.assert_allclose(one.policy.covariance, whole.policy.covariance, rtol=1e-4, atol=1e-5)
+    assert one.trajectories.shape == (10, 51, 2)
+    np.testing.assert_allclose(
+        one.trajectories[:, -1], whole.trajectories[:, -1], rtol=1e-3, atol=1e-3
+    )
+
+
+def test_the_same_runs_give_the_same_bytes(store, packed, tmp_path):
+    write_packed(finished_runs(store), tmp_path / "again.packed", evolution=(20, 33))
+    assert (tmp_path / "again.packed").read_bytes() == packed.read_bytes()
+
+
+def shaken(original, algorithm, seed, rng):
+    """A run like `original` in which every number differs a little, as between seeds."""
+
+    def shake(value):
+        if isinstance(value, list):
+            return [shake(item) for item in value]
+        return value * (1 + 0.01 * rng.normal()) if isinstance(value, float) else value
+
+    records = [
+        {name: v if name == "target_success" else shake(v) for name, v in record.items()}
+        for record in original.records
+    ]
+    A = original.policy.A * (1 + 0.01 * rng.normal(size=original.policy.A.shape))
+    chol = np.tril(original.policy.chol * (1 + 0.01 * rng.normal(size=original.policy.chol.shape)))
+    policy = LinearGaussianPolicy(original.policy.features, A, chol @ chol.T)
+    spec = {**original.spec, "algorithm": algorithm, "seed": seed}
+    return dataclasses.replace(original, spec=spec, records=records, policy=policy)
+
+
+def test_forty_seeds_of_five_algorithms_fit_in_500_kilobytes(tmp_path):
+    run("gate-precision", ["sprl", "creps"], seeds=1, out=tmp_path)
+    creps, sprl = finished_runs(tmp_path)
+    rng = np.random.default_rng(0)
+    many = [
+        shaken(sprl if algorithm < 3 else creps, f"algorithm-{algorithm}", seed, rng)
+        for algorithm in range(5)
+        for seed in range(40)
+    ]
+    write_packed(many, tmp_path / "many.packed", evolution=(20, 80, 130, 210, 320))
+    assert (tmp_path / "many.packed").stat().st_size < 500_000
+
+
+def test_finished_runs_are_not_repeated_after_unpacking(packed, tmp_path):
+    out = tmp_path / "restored"
+    assert restore_store(packed, out) == 8
+    assert restore_store(packed, out) == 0
+    before = {path: path.read_bytes() for path in out.rglob("result.json")}
+    run("gate-precision", ["sprl", "creps"], seeds=4, iterations=70, out=out)
+    assert {path: path.read_bytes() for path in out.rglob("result.json")} == before
+    assert row(load(out)["gate-precision"]["sprl"]) == row(load(packed)["gate-precision"]["sprl"])
+
+
+def test_an_unpacked_run_that_shall_be_longer_starts_again(packed, tmp_path):
+    restore_store(packed, tmp_path / "a")
+    longer = run("gate-precision", ["sprl"], seeds="1-1", iterations=75, out=tmp_path / "a")
+    fresh = run("gate-precision", ["sprl"], seeds="1-1", iterations=75, out=tmp_path / "b")
+    for found in (longer, fresh):
+        (member,) = [r for r in found["gate-precision"]["sprl"].runs if r.seed == 1]
+        assert member.result["iterations"] == 75
+        assert len(member.records) == 75
+
+
+def test_packed_files_in_a_folder_are_read_with_it(packed, tmp_path):
+    run(BOWL, ["sprl"], seeds=2, iterations=3, out=tmp_path)
+    assert set(load(tmp_path)) == {"gate-precision", "bowl"}
+    assert len(stored_runs(tmp_path, packed)) == 10  # the same run twice counts once
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "junk.packed").write_bytes(b"PK\x03\x04 no")
+    with pytest.raises(ValueError, match=r"junk.packed must be a file of packed results"):
+        read_packed(tmp_path / "junk.packed")
+    with pytest.raises(ValueError, match="no such folder or packed file: nowhere"):
+        load("nowhere")
+    with pytest.raises(ValueError, match="runs must be of one experiment"):
+        write_packed([], tmp_path / "empty.packed")
+
+
+def test_nothing_in_a_packed_file_is_pickled(packed):
+    import zipfile
+
+    with zipfile.ZipFile(packed) as file:
+        names = file.namelist()
+        assert json.loads(file.read("about.json"))["experiment"] == "gate-precision"
+        assert all(name == "about.json" or name.endswith(".npy") for name in names)

@@ -1,0 +1,313 @@
+"""Many runs: planning, workers, crashes, kills, two launchers."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from small_experiments import BOWL, RAISES, mortal
+
+from selfpaced import SPRL, load, run
+from selfpaced.engines.job import Job
+from selfpaced.engines.local import LocalEngine
+from selfpaced.experiments.override import override
+from selfpaced.store import RunFiles, read_error
+from selfpaced.sweep import (
+    Collector,
+    SweepFailed,
+    execute_all,
+    find_experiment,
+    plan,
+    seeds_from,
+    shard_from,
+    status,
+)
+
+TESTS = Path(__file__).parent
+
+
+def results(out):
+    """The bytes of every file that must not depend on how a sweep was executed."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for name in ("result.json", "metrics.jsonl", "policy.npz", "final.npz")
+        for path in sorted(Path(out).rglob(name))
+    }
+
+
+def command(*words):
+    return [sys.executable, "-m", "selfpaced", "run", *map(str, words)]
+
+
+def test_seeds_are_counts_or_ranges():
+    assert seeds_from("4") == seeds_from(4) == [0, 1, 2, 3]
+    assert seeds_from("10-12") == [10, 11, 12]
+    assert seeds_from("0-1,7, 5") == [0, 1, 5, 7]
+    for wrong in ("", "a", "5-", "5-2", "-3", "1.5"):
+        with pytest.raises(ValueError, match="seeds must be a count"):
+            seeds_from(wrong)
+    with pytest.raises(ValueError, match="seeds must be a whole number of at least 1; got 0"):
+        seeds_from("0")
+
+
+def test_shards_share_the_runs_out(tmp_path):
+    jobs = plan([BOWL], None, range(5), tmp_path)
+    parts = [plan([BOWL], None, range(5), tmp_path, shard=(i, 3)) for i in (1, 2, 3)]
+    assert sorted(job.name for part in parts for job in part) == sorted(job.name for job in jobs)
+    assert shard_from("2/8") == (2, 8)
+    for wrong in ("0/3", "4/3", "2", "a/b"):
+        with pytest.raises(ValueError, match="shard must be i/n"):
+            shard_from(wrong)
+
+
+def test_overrides_change_numbers_by_name():
+    numbers = override(SPRL(), "epsilon", "0.3")
+    assert numbers.epsilon == 0.3
+    assert override(numbers, "schedule.zeta", "0.5").schedule.zeta == 0.5
+    assert override(numbers, "n_samples", "7").n_samples == 7
+    assert override(numbers, "policy_weights", "derived").policy_weights == "derived"
+    assert override(numbers, "min_entropy", "-3").min_entropy == -3.0
+    assert override(numbers, "min_entropy", "none").min_entropy is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("epsilom", "1", "unknown number of SPRL 'epsilom'; did you mean 'epsilon'"),
+        ("schedule.zetta", "1", "did you mean 'zeta'"),
+        ("epsilon", "much", "epsilon must be a number; got 'much'"),
+        ("n_samples", "1.5", "n_samples must be a whole number; got '1.5'"),
+        ("policy_weights", "x", "policy_weights must be 'creps' or 'derived'; got 'x'"),
+        ("epsilon", "-1", "epsilon must be above 0"),
+        ("variance_floor.variance", "1", "variance_floor has no numbers of its own"),
+    ],
+)
+def test_wrong_overrides_are_explained(path, text, message):
+    with pytest.raises(ValueError, match=message):
+        override(SPRL(), path, text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["gate-precison"], None), "unknown experiment 'gate-precison'; did you mean"),
+        ((["gate-precision"], ["sprl", "crep"]), "unknown algorithm 'crep'; did you mean 'creps'"),
+        ((["no.such.module:X"], None), "must name an Experiment; No module named"),
+        ((["small_experiments:NOTHING"], None), "must name an Experiment"),
+        ((["small_experiments:BOXES"], None), "must name an Experiment; got"),
+    ],
+)
+def test_unknown_names_run_nothing(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plan(*arguments, [0], tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_override_of_an_algorithm_that_does_not_run_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match=r"did you mean 'sprl'"):
+        plan([BOWL], ["sprl"], [0], tmp_path, overrides={"sprll.epsilon": "1"})
+
+
+def test_own_experiments_are_found_by_module_and_name():
+    assert find_experiment("small_experiments:BOWL") is BOWL
+
+
+def test_other_numbers_in_the_same_folder_are_refused_before_anything_runs(tmp_path):
+    run(BOWL, ["sprl"], seeds=1, iterations=2, out=tmp_path, workers=1)
+    with pytest.raises(ValueError, match=r"numbers.epsilon is 0.4 there and 0.3 here"):
+        run(BOWL, ["sprl"], seeds="5-6", out=tmp_path, overrides={"sprl.epsilon": "0.3"})
+    assert len(list(tmp_path.rglob("spec.json"))) == 1
+
+
+def test_results_do_not_depend_on_the_worker_count(tmp_path):
+    for workers in (1, 2, 4):
+        run(BOWL, seeds=3, iterations=8, out=tmp_path / str(workers), workers=workers)
+    assert len(results(tmp_path / "1")) == 6 * 4
+    assert results(tmp_path / "1") == results(tmp_path / "2") == results(tmp_path / "4")
+
+
+def test_load_gives_arrays_by_experiment_and_algorithm(tmp_path):
+    given = run(BOWL, seeds=3, iterations=8, out=tmp_path)
+    group = load(tmp_path)["bowl"]["sprl"]
+    assert group.success.shape == (3,)
+    iterations, values = group.curve("kl_to_target")
+    assert iterations.tolist() == list(range(1, 9))
+    assert values.shape == (3, 8)
+    assert set(given["bowl"]) == {"sprl", "creps"}
+
+
+def test_a_run_whose_process_dies_is_retried_twice(tmp_path):
+    counter = tmp_path / "deaths"
+    counter.write_text("2")
+    found = run(mortal(counter), ["sprl"], seeds=1, iterations=4, out=tmp_path / "a", workers=1)
+    assert len(found["dies"]["sprl"].runs) == 1
+    counter.write_text("3")
+    with pytest.raises(SweepFailed, match="died 3 times, at last by signal SIGKILL"):
+        run(mortal(counter), ["sprl"], seeds=1, iterations=4, out=tmp_path / "b", workers=1)
+    (failed,) = status(tmp_path / "b")
+    assert failed.state == "failed"
+    assert "SIGKILL" in failed.error
+
+
+def test_a_run_that_raises_is_reported_with_its_traceback_and_stops_no_other(tmp_path):
+    jobs = plan([RAISES, BOWL], ["sprl"], [0], tmp_path, iterations=3)
+    watcher = Collector()
+    execute_all(jobs, LocalEngine(1), watcher)
+    ((job, error),) = watcher.failures
+    assert job.experiment.name == "raises"
+    assert "ArithmeticError: <script>" in error
+    assert "in raises" in read_error(job.folder)
+    states = {str(s.spec["experiment"]): s.state for s in status(tmp_path)}
+    assert states == {"raises": "failed", "bowl": "done"}
+
+
+def test_status_tells_what_is_missing_and_what_runs(tmp_path):
+    run(BOWL, ["sprl"], seeds=1, iterations=3, out=tmp_path)
+    waiting = Job(BOWL, "sprl", BOWL.algorithm("sprl"), 7, 3, tmp_path)
+    files = RunFiles(waiting.folder, waiting.spec)
+    assert [s.state for s in status(tmp_path)] == ["done", "running"]
+    files.close()
+    assert [s.state for s in status(tmp_path)] == ["done", "missing"]
+
+
+def test_what_another_launcher_works_on_is_left_alone(tmp_path):
+    jobs = plan([BOWL], ["sprl"], range(2), tmp_path, iterations=3)
+    files = RunFiles(jobs[0].folder, jobs[0].spec)
+    watcher = Collector()
+    execute_all(jobs, LocalEngine(1), watcher)
+    files.close()
+    assert [job.seed for job in watcher.others] == [0]
+    assert [s.state for s in status(tmp_path)] == ["missing", "done"]
+
+
+def test_two_launchers_on_one_folder_execute_every_run_once(tmp_path):
+    words = command("gate-precision", "--algorithms", "creps", "--seeds", 4, "--iterations", 60)
+    pair = [subprocess.Popen([*words, "--out", tmp_path], stdout=-1, text=True) for _ in "ab"]
+    printed = [process.communicate(timeout=120)[0] for process in pair]
+    assert [process.returncode for process in pair] == [0, 0]
+    finished = [line for text in printed for line in text.splitlines() if "on the target" in line]
+    names = [line.split(" ", 1)[1] for line in finished if "/4 gate" in line]
+    assert sorted(names) == sorted(set(names))
+    assert len(load(tmp_path)["gate-precision"]["creps"].runs) == 4
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path):
+    words = command("gate-precision", "--algorithms", "sprl", "--seeds", 2, "--out", tmp_path)
+    process = subprocess.Popen(words, stderr=-1, stdout=-1, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.rglob("metrics.jsonl")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to everybody
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "To continue:" in errors
+    assert "selfpaced run gate-precision --algorithms sprl" in errors
+    assert len(list(tmp_path.rglob("checkpoint.npz"))) >= 1
+    assert not any(s.state == "running" for s in status(tmp_path))
+
+
+def _kill(process, how):
+    """Kill launcher and workers, the launcher alone, or one worker, without warning."""
+    if how == "all":
+        os.killpg(process.pid, signal.SIGKILL)
+    elif how == "launcher":
+        process.kill()
+    else:
+        listing = subprocess.run(
+            ["ps", "-o", "pid=,args=", "-g", str(process.pid)], capture_output=True, text=True
+        )
+        pids = [int(line.split()[0]) for line in listing.stdout.splitlines()]
+        workers = [pid for pid in pids if pid != process.pid]
+        if workers:
+            os.kill(max(workers), signal.SIGKILL)
+        process.kill()
+    process.wait()
+
+
+def test_twenty_kills_at_random_moments_leave_the_same_bytes(tmp_path):
+    common = ["gate-precision", "--algorithms", "sprl", "creps", "--seeds", 3, "--iterations", 250]
+    calm = subprocess.run(command(*common, "--out", tmp_path / "calm"), stdout=-1, check=True)
+    assert b"gate-precision" in calm.stdout
+    words = command(*common, "--out", tmp_path / "killed", "--checkpoint-seconds", 0.05)
+    chance = random.Random(0)
+    kills = interrupted = 0
+    while kills < 22:
+        process = subprocess.Popen(words, stdout=-3, stderr=-3, start_new_session=True)
+        try:
+            process.wait(timeout=chance.uniform(0.2, 2.2))
+            # The sweep outran us: take a run away, so that there is something to kill.
+            for path in sorted((tmp_path / "killed").rglob("result.json"))[:2]:
+                for file in path.parent.iterdir():
+                    file.unlink()
+            continue
+        except subprocess.TimeoutExpired:
+            _kill(process, chance.choice(["all", "all", "launcher", "worker"]))
+            kills += 1
+        interrupted += any(
+            s.state == "missing" and s.iteration for s in status(tmp_path / "killed")
+        )
+    assert interrupted > 5  # most kills hit runs in the middle
+    deadline = time.monotonic() + 120
+    while len(list((tmp_path / "killed").rglob("result.json"))) < 6:
+        subprocess.run(words, stdout=-3, check=True)
+        assert time.monotonic() < deadline
+    assert results(tmp_path / "killed") == results(tmp_path / "calm")
+
+
+def test_a_worker_stays_small_and_does_not_grow(tmp_path):
+    code = (
+        "import resource, sys; from pathlib import Path; import selfpaced.sweep as s;"
+        "from selfpaced.engines.job import execute;"
+        "jobs = s.plan(['gate-precision'], ['sprl'], [0], Path(sys.argv[1]));"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3;"
+        "seen = {};"
+        "execute(jobs[0], lambda r: seen.__setitem__(r['iteration'], peak()));"
+        "print(seen[100], seen[350])"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    early, late = map(float, printed.stdout.split())
+    assert late < 400
+    assert late - early < 20
+
+
+def test_a_full_disk_is_one_clear_error_and_the_store_stays_readable(tmp_path):
+    """A limit on the size of files stands for the disk: writing fails in the middle of a run."""
+    run("gate-precision", ["creps"], seeds=1, iterations=20, out=tmp_path, workers=1)
+    words = command("gate-precision", "--algorithms", "creps", "--seeds", 3, "--out", tmp_path)
+    full = subprocess.run(
+        ["bash", "-c", 'ulimit -f 120; exec "$@"', "bash", *words, "--iterations", "350"],
+        capture_output=True,
+        text=True,
+    )
+    assert full.returncode == 1
+    assert full.stderr.count("error:") == 1
+    assert "File too large" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert len(load(tmp_path)["gate-precision"]["creps"].runs) == 1
+    assert all(s.state != "running" for s in status(tmp_path))
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_error():
+    words = command("gate-precision", "--seeds", 1, "--iterations", 2, "--out", "/proc/selfpaced")
+    refused = subprocess.run(words, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("error:")
+    assert "Traceback" not in refused.stderr
+    assert "/proc/selfpaced" in refused.stderr
+
+
+def test_shards_of_a_job_array_fill_one_folder(tmp_path):
+    for part in ("1/2", "2/2"):
+        words = command("gate-precision", "--seeds", 2, "--iterations", 3, "--out", tmp_path)
+        subprocess.run([*words, "--shard", part], check=True, stdout=-3)
+    assert {name: len(g.runs) for name, g in load(tmp_path)["gate-precision"].items()} == {
+        "sprl": 2,
+        "creps": 2,
+    }
