@@ -178,6 +178,7 @@ def test_overrides_are_told_from_options():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["run"], "experiments and seeds must name at least one each"),
         (["run", "gate-precison"], "did you mean 'gate-precision'"),
         (["run", "gate-precision", "--algorithms", "spl"], "did you mean 'sprl'"),
         (["run", "gate-precision", "--sprl.epsilo", "1"], "did you mean 'epsilon'"),

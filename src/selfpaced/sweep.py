@@ -87,6 +87,8 @@ def plan(
     Without `algorithms` all that the experiment knows. `overrides` maps "algorithm.number" to
     text. With a `shard` (i, n) every n-th job from the i-th on.
     """
+    if not experiments or not seeds:
+        raise ValueError("experiments and seeds must name at least one each; got none")
     overrides = overrides or {}
     found = [find_experiment(name) for name in experiments]
     chosen = {e.name: list(algorithms or e.algorithms) for e in found}
