@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
     from selfpaced.experiments import Experiment as Experiment
     from selfpaced.experiments import experiment as experiment
+    from selfpaced.learners.cmaes import CMAES as CMAES
     from selfpaced.learners.creps import CREPS as CREPS
     from selfpaced.learners.schedule import FractionOfGain as FractionOfGain
     from selfpaced.learners.schedule import FractionOfReward as FractionOfReward
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from selfpaced.tasks.function import FunctionTask as FunctionTask
     from selfpaced.tasks.gate import Gate as Gate
     from selfpaced.tasks.rows import RowTask as RowTask
-    from selfpaced.teachers.target import Target as Target
+    from selfpaced.teachers import GoalGAN as GoalGAN
+    from selfpaced.teachers import SaggRiac as SaggRiac
+    from selfpaced.teachers import Target as Target
     from selfpaced.training import Run as Run
     from selfpaced.training import train as train
     from selfpaced.types import Outcomes as Outcomes
@@ -43,6 +46,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "experiments": ("EXPERIMENTS", "Experiment", "experiment"),
+    "learners.cmaes": ("CMAES",),
     "learners.creps": ("CREPS",),
     "learners.schedule": ("FractionOfGain", "FractionOfReward", "Progress"),
     "learners.sprl": ("SPRL", "VarianceFloor"),
@@ -56,7 +60,7 @@ _HOMES = {
     "tasks.function": ("FunctionTask",),
     "tasks.rows": ("RowTask",),
     "tasks.gate": ("Gate",),
-    "teachers.target": ("Target",),
+    "teachers": ("GoalGAN", "SaggRiac", "Target"),
     "training": ("Run", "train"),
     "types": ("Outcomes", "Problem", "Samples"),
 }

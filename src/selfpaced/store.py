@@ -225,6 +225,8 @@ class RunFiles:
             "steps": training.spent.steps,
             "target_success": float(final.outcomes.successes.mean()),
             "target_reward": float(final.outcomes.rewards.mean()),
+            "success_at_mean": float(final.at_mean.successes.mean()),
+            "reward_at_mean": float(final.at_mean.rewards.mean()),
             "versions": versions(),
         }
         self._conclude(result, training.policy, final.contexts, final.trajectories)

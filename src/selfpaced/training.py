@@ -40,7 +40,8 @@ class Recorder(Protocol):
 class Final(NamedTuple):
     """The last measurement, and what the policy does then."""
 
-    outcomes: Outcomes
+    outcomes: Outcomes  # on contexts of the target
+    at_mean: Outcomes  # at the target's mean, all that a learner without contexts is made for
     contexts: Array  # (10, d_c), of the target
     trajectories: Array | None  # (10, t, d), where the task has any
 
@@ -95,7 +96,8 @@ def _final(training: Training, problem: Problem, rng: np.random.Generator, n: in
     if isinstance(task, TrajectoryTask):
         thetas = training.policy.sample(contexts, rng, task.theta_space)
         trajectories = task.trajectories(contexts, thetas, rng)
-    return Final(outcomes, contexts, trajectories)
+    at_mean = training.measure(np.tile(problem.target.mean, (n, 1)), rng)
+    return Final(outcomes, at_mean, contexts, trajectories)
 
 
 @dataclass(frozen=True)

@@ -65,16 +65,14 @@ class Learner(Protocol):
         """What contexts are drawn from, if that is a Gaussian."""
         ...
 
-    @property
-    def warming_up(self) -> bool:
-        """Whether the next batch only fills the buffer, without an update."""
-        ...
-
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Contexts (n, d_c) and thetas (n, d_theta) to try next."""
         ...
 
-    def tell(self, samples: Samples) -> Metrics: ...
+    def tell(self, samples: Samples) -> Metrics:
+        """What the update did; nothing at all while the iteration goes on (warm-up batches)."""
+        ...
+
     def state(self) -> State: ...
     def restore(self, state: State) -> None: ...
 
@@ -94,7 +92,7 @@ class Teacher(Protocol):
 class TeacherNumbers(Protocol):
     """A teacher as its frozen numbers; `start` makes the one that asks and is told."""
 
-    def start(self, problem: "Problem") -> Teacher: ...
+    def start(self, context_space: Box, target: Gaussian) -> Teacher: ...
 
 
 class Spent(NamedTuple):
@@ -131,8 +129,6 @@ class Streams(NamedTuple):
 class Algorithm(Protocol):
     """A learning algorithm as its frozen numbers."""
 
-    @property
-    def rollouts_per_iteration(self) -> int: ...
     def start(self, problem: "Problem", streams: Streams) -> Training: ...
 
 

@@ -35,7 +35,6 @@ def test_the_buffer_fills_before_the_first_update(numbers):
     before = learner.policy
     assert drive(learner, 3) == [{}, {}, {}]
     assert learner.policy is before
-    assert not learner.warming_up
     assert drive(learner, 1)[0]["kl_policy"] > 0
     assert learner.policy is not before
 

@@ -182,7 +182,7 @@ def _execute(command: object, overrides: dict[str, str], console: "Console") -> 
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extras = {"ray": "ray", "tensorboard": "tensorboard"}
+    extras = {"cma": "cma", "ray": "ray", "tensorboard": "tensorboard", "torch": "torch"}
     extra = extras.get((error.name or "").partition(".")[0])
     if extra is None:
         return str(error)

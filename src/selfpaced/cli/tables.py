@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from selfpaced.report.data import Group
-from selfpaced.report.tables import CAPTION, HEADERS, row, text_row
+from selfpaced.report.tables import CAPTION, DROPPED_FIRST, HEADERS, row, text_row
 from selfpaced.sweep import Status
 
 if TYPE_CHECKING:
@@ -22,19 +22,27 @@ def print_table(members: list[Group], console: "Console") -> None:
         console.print()
         console.print(name, style="bold", highlight=False, markup=False)
         rows = [text_row(group) for group in members if group.experiment == name]
-        print_columns([HEADERS, *rows], console)
+        print_columns([HEADERS, *rows], console, DROPPED_FIRST)
     console.print(CAPTION, style="dim", highlight=False)
 
 
-def print_columns(rows: Sequence[tuple[str, ...]], console: "Console") -> None:
-    """`rows`, the first one being headers, in aligned columns if they fit, else field by field."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for gap in (2, 1):
-        if sum(widths) + gap * (len(widths) - 1) <= console.width or not console.is_terminal:
-            for i, cells in enumerate(rows):
-                padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-                _print((" " * gap).join(padded).rstrip(), console, "bold" if i == 0 else None)
-            return
+def print_columns(
+    rows: Sequence[tuple[str, ...]], console: "Console", dropped_first: tuple[str, ...] = ()
+) -> None:
+    """`rows`, the first one being headers, in aligned columns that fit the terminal.
+
+    Where they do not, the columns of `dropped_first` go, one after the other; where that is not
+    enough, every field gets a line.
+    """
+    for dropped in range(len(dropped_first) + 1):
+        columns = [c for c in zip(*rows, strict=True) if c[0] not in dropped_first[:dropped]]
+        widths = [max(map(len, column)) for column in columns]
+        for gap in (2, 1):
+            if sum(widths) + gap * (len(widths) - 1) <= console.width or not console.is_terminal:
+                for i, cells in enumerate(zip(*columns, strict=True)):
+                    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+                    _print((" " * gap).join(padded).rstrip(), console, None if i else "bold")
+                return
     for cells in rows[1:]:
         _print(f"  {cells[0]}", console, "bold")
         for header, value in zip(rows[0][1:], cells[1:], strict=True):

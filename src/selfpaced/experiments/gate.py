@@ -1,7 +1,8 @@
 """The gate experiments: "precision" (a narrow gate far from the centre) and "global" (any gate).
 
-Sources: "Table 1" is the paper's table of SPRL's and C-REPS's parameters; "program" marks what
-the paper leaves out and its authors' experiments used.
+Sources: "Table 1" is the paper's table of SPRL's and C-REPS's parameters, "Table 2" that of
+GoalGAN's and SAGG-RIAC's; "program" marks what the paper leaves out and its authors' experiments
+used.
 """
 
 from functools import partial
@@ -9,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from selfpaced.experiments.experiment import Experiment
+from selfpaced.learners.cmaes import CMAES
 from selfpaced.learners.creps import CREPS
 from selfpaced.learners.schedule import FractionOfReward
 from selfpaced.learners.sprl import SPRL
@@ -17,6 +19,8 @@ from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import constant_policy
 from selfpaced.tasks.gate import Gate
+from selfpaced.teachers.goalgan import GoalGAN
+from selfpaced.teachers.saggriac import SaggRiac
 from selfpaced.types import Problem
 
 WIDE = Gaussian([0.0, 0.25], np.diag([7.0, 0.003]))  # program; the global target, too
@@ -52,6 +56,19 @@ GATE_PRECISION = Experiment(
             buffer_size=10,  # Table 1
         ),
         "creps": CREPS(epsilon=0.4, n_samples=100, buffer_size=10),  # Table 1
+        "cmaes": CMAES(n_samples=100, buffer_size=10),  # the same budget
+        "goalgan": CREPS(
+            epsilon=0.4,
+            n_samples=100,
+            buffer_size=10,
+            teacher=GoalGAN(noise=0.05, train_every=5),  # Table 2; the program trains every 3
+        ),
+        "saggriac": CREPS(
+            epsilon=0.4,
+            n_samples=100,
+            buffer_size=10,
+            teacher=SaggRiac(split_at=200, window=100),  # Table 2, columns exchanged
+        ),
     },
     iterations=350,  # program; Fig. 1
     evolution=(20, 80, 130, 210, 320),  # Fig. 1
@@ -74,6 +91,19 @@ GATE_GLOBAL = Experiment(
             buffer_size=10,  # Table 1
         ),
         "creps": CREPS(epsilon=0.25, n_samples=100, buffer_size=10),  # Table 1
+        "goalgan": CREPS(
+            epsilon=0.25,
+            n_samples=100,
+            buffer_size=10,
+            teacher=GoalGAN(noise=0.05, train_every=5),  # Table 2
+        ),
+        "saggriac": CREPS(
+            epsilon=0.25,
+            n_samples=100,
+            buffer_size=10,
+            teacher=SaggRiac(split_at=500, window=100),  # Table 2, columns exchanged
+        ),
+        # no CMA-ES: it knows no contexts, and this target is broad (Sec. 4)
     },
     iterations=600,  # program; Fig. 1
     evolution=(50, 150, 250, 400),  # Fig. 1

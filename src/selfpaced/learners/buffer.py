@@ -24,11 +24,6 @@ class Buffer:
     def full(self) -> bool:
         return len(self._batches) == self.size
 
-    @property
-    def nearly_full(self) -> bool:
-        """Whether one more batch fills it."""
-        return len(self._batches) >= self.size - 1
-
     def pooled(self) -> Samples:
         """All samples as one batch, oldest first."""
         return Samples(

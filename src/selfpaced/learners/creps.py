@@ -36,10 +36,6 @@ class CREPS:
                 f"temperature_floor must be finite and at least 0; got {self.temperature_floor}"
             )
 
-    @property
-    def rollouts_per_iteration(self) -> int:
-        return self.n_samples
-
     def learner(self, problem: Problem) -> "CREPSLearner":
         """The object to `ask` and `tell`, for closing the loop by hand."""
         return CREPSLearner(self, problem)
@@ -53,7 +49,7 @@ class CREPSLearner:
 
     def __init__(self, numbers: CREPS, problem: Problem) -> None:
         self.policy: LinearGaussianPolicy = problem.initial_policy
-        self.teacher = numbers.teacher.start(problem)
+        self.teacher = numbers.teacher.start(problem.task.context_space, problem.target)
         self._numbers = numbers
         self._problem = problem
         self._buffer = Buffer(numbers.buffer_size, problem.value_features)
@@ -63,10 +59,6 @@ class CREPSLearner:
     def context_distribution(self) -> Gaussian | None:
         on_target = isinstance(self._numbers.teacher, Target)
         return self._problem.target if on_target else None
-
-    @property
-    def warming_up(self) -> bool:
-        return not self._buffer.nearly_full
 
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
         task, n = self._problem.task, self._numbers.n_samples

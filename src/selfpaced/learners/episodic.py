@@ -41,18 +41,19 @@ class EpisodicTraining:
         return Spent(self._rollouts, 0)
 
     def advance(self) -> dict[str, Any]:
-        """One iteration; the first one also fills the buffer."""
-        while self.learner.warming_up:
-            self._batch()
-        contexts = self.learner.context_distribution  # that the batch is about to be drawn from
-        samples, metrics = self._batch()
+        """One iteration: batches until one brings an update. The first also fills the buffer."""
+        while True:
+            contexts = self.learner.context_distribution  # that the next batch is drawn from
+            samples, metrics = self._batch()
+            if metrics:
+                break
         return {
-            **metrics,
             "rollouts": self._rollouts,
             "reward": float(samples.rewards.mean()) - self._problem.reward_shift,
             "success": float(samples.successes.mean()),
             "entropy": self.policy.entropy,
             **_described(contexts, samples.contexts),
+            **metrics,
         }
 
     def _batch(self) -> tuple[Samples, Metrics]:

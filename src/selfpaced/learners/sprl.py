@@ -50,10 +50,6 @@ class SPRL:
                 f"policy_weights must be 'creps' or 'derived'; got {self.policy_weights!r}"
             )
 
-    @property
-    def rollouts_per_iteration(self) -> int:
-        return self.n_samples
-
     def learner(self, problem: Problem) -> "SPRLLearner":
         """The object to `ask` and `tell`, for closing the loop by hand."""
         return SPRLLearner(self, problem)
@@ -83,10 +79,6 @@ class SPRLLearner:
     @property
     def context_distribution(self) -> Gaussian:
         return self.contexts
-
-    @property
-    def warming_up(self) -> bool:
-        return not self._buffer.nearly_full
 
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
         contexts = self.contexts.sample(self._numbers.n_samples, rng, self._task.context_space)

@@ -8,6 +8,7 @@ from scipy.linalg.lapack import dtrtrs
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 
 def check_rows(name: str, array: ArrayLike, columns: int) -> Array:

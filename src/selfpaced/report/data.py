@@ -31,6 +31,16 @@ class Group:
         """(seeds,): final mean reward on the target."""
         return np.array([run.result["target_reward"] for run in self.runs], dtype=float)
 
+    @property
+    def success_at_mean(self) -> Array:
+        """(seeds,): final success at the target's mean."""
+        return np.array([run.result["success_at_mean"] for run in self.runs], dtype=float)
+
+    @property
+    def reward_at_mean(self) -> Array:
+        """(seeds,): final mean reward at the target's mean."""
+        return np.array([run.result["reward_at_mean"] for run in self.runs], dtype=float)
+
     def iterations_to(self, success: float) -> Array:
         """(seeds,): first measurement at or above `success`; infinity where there is none."""
         return np.array([_first(run, success) for run in self.runs])

@@ -21,6 +21,8 @@ def row(group: Group) -> dict[str, Any]:
         "reward_median": float(reward[1]),
         "reward_q10": float(reward[0]),
         "reward_q90": float(reward[2]),
+        "success_at_mean_median": float(np.median(group.success_at_mean)),
+        "reward_at_mean_median": float(np.median(group.reward_at_mean)),
         "iterations_to_50": float(quantiles(group.iterations_to(0.5))[1]),
         "iterations_to_90": float(quantiles(group.iterations_to(0.9))[1]),
         "rollouts": float(np.median([run.result["rollouts"] for run in group.runs])),
@@ -29,10 +31,13 @@ def row(group: Group) -> dict[str, Any]:
 
 
 # Short enough for a terminal of 80 columns; CAPTION says what they mean.
-HEADERS = ("algorithm", "n", "success", "worst", "reward", "50%", "90%", "rollouts", "CPU s")
+HEADERS = (
+    *("algorithm", "n", "success", "worst", "reward", "at mean", "50%", "90%", "rollouts", "CPU s"),
+)
+DROPPED_FIRST = ("rollouts", "at mean", "CPU s")  # where there is no room for all
 CAPTION = (
     "n seeds; success and reward on the target: median [10%, 90%]; worst: least success of a seed; "
-    "50%, 90%: iterations to that success"
+    "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success"
 )
 
 
@@ -45,6 +50,7 @@ def text_row(group: Group) -> tuple[str, ...]:
         _band(r, "success", "{:.2f}"),
         _number(r["success_min"], "{:.2f}"),
         _band(r, "reward", "{:.1f}"),
+        _at_mean(r["success_at_mean_median"], r["reward_at_mean_median"]),
         _iterations(r["iterations_to_50"], r["success_median"]),
         _iterations(r["iterations_to_90"], r["success_median"]),
         f"{r['rollouts']:,.0f}",
@@ -61,6 +67,10 @@ def _band(r: dict[str, Any], name: str, form: str) -> str:
         return "-"
     middle, low, high = (form.format(r[f"{name}_{q}"]) for q in ("median", "q10", "q90"))
     return f"{middle} [{low}, {high}]"
+
+
+def _at_mean(success: float, reward: float) -> str:
+    return f"{_number(success, '{:.2f}')} {reward:.1f}"
 
 
 def _iterations(value: float, success: float) -> str:

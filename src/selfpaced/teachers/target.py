@@ -5,22 +5,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.types import Problem, State
+from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.types import State
 
 
 @dataclass(frozen=True)
 class Target:
     """Contexts from the target distribution, truncated to the context box."""
 
-    def start(self, problem: Problem) -> "TargetTeacher":
-        return TargetTeacher(problem)
+    def start(self, context_space: Box, target: Gaussian) -> "TargetTeacher":
+        return TargetTeacher(context_space, target)
 
 
 class TargetTeacher:
     """Draws from the target, whatever happens."""
 
-    def __init__(self, problem: Problem) -> None:
-        self._target, self._box = problem.target, problem.task.context_space
+    def __init__(self, box: Box, target: Gaussian) -> None:
+        self._box, self._target = box, target
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         return self._target.sample(n, rng, self._box)

@@ -1,0 +1,268 @@
+"""GoalGAN: practise contexts of intermediate difficulty (Florensa et al., 2018; extra `torch`).
+
+A least-squares GAN learns to generate contexts like those that the learner solves sometimes, but
+not always. Every random number comes from the generator that is passed in.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
+from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.types import State
+
+OLD = 0.2  # share of rollouts on contexts solved before
+FRESH = 0.4  # fresh contexts per rollout of the rest; each is executed twice, some four times
+EASY, HARD = 0.9, 0.1  # success rates between which a context is of intermediate difficulty
+APART = 0.01  # of the box's diagonal, between two remembered contexts
+REMEMBERED_ASKS = 10  # whose contexts train the GAN
+BATCH = 64
+LEARNING_RATE = 1e-3
+GENERATOR, DISCRIMINATOR = (256, 256), (128, 128)  # hidden units
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalGAN:
+    """GoalGAN."""
+
+    noise: float = 0.05  # eps_NOISE: deviation added to generated contexts, in widths of the box
+    train_every: int = 5  # Delta_TRAIN: batches between two trainings of the GAN
+    steps: int = 250  # of each training; a step is one of the discriminator, one of the generator
+    first_steps: int = 1000  # of the training to uniform contexts before the first batch
+
+    def __post_init__(self) -> None:
+        check_positive("noise", self.noise)
+        check_at_least("train_every", self.train_every, 1)
+        check_at_least("steps", self.steps, 1)
+        check_at_least("first_steps", self.first_steps, 1)
+
+    def start(self, context_space: Box, target: Gaussian) -> "GoalGANTeacher":
+        return GoalGANTeacher(self, context_space)
+
+
+class GoalGANTeacher:
+    """Contexts inside are in [-1, 1]^d; `_unit` and `_box_of` convert."""
+
+    def __init__(self, numbers: GoalGAN, box: Box) -> None:
+        self._numbers, self._box = numbers, box
+        self._gan: _GAN | None = None  # made with the first batch, from its generator
+        self._asked = 0
+        self._solved = np.zeros((0, box.dimension))  # remembered
+        self._told = np.zeros((0, box.dimension + 2))  # context, success, ask it belongs to
+        self._fresh_rows = 0  # how many of the last rows of _told were not looked at yet
+
+    def ask(self, n: int, rng: np.random.Generator) -> Array:
+        gan = self._gan
+        if gan is None:
+            gan = self._gan = _GAN(self._box.dimension, rng)
+            uniform = rng.uniform(-1, 1, size=(self._numbers.first_steps * BATCH, gan.dimension))
+            gan.train(uniform, np.ones(len(uniform)), self._numbers.first_steps, rng)
+        self._remember_solved()
+        if self._asked and self._asked % self._numbers.train_every == 0:
+            contexts, labels = self._labelled()
+            if labels.any():
+                gan.train(contexts, labels, self._numbers.steps, rng)
+        self._asked += 1
+        old = round(OLD * n)
+        return self._box_of(np.concatenate([self._old(old, rng), self._fresh(n - old, gan, rng)]))
+
+    def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
+        if np.isnan(successes).any():
+            raise ValueError(
+                "successes must be given for GoalGAN: it needs to know what was solved"
+            )
+        asked = np.full((len(contexts), 1), float(self._asked))
+        rows = np.concatenate([self._unit(contexts), successes[:, None], asked], axis=1)
+        recent = self._told[self._told[:, -1] > self._asked - REMEMBERED_ASKS]
+        self._told = np.concatenate([recent, rows])
+        self._fresh_rows += len(rows)
+
+    def _old(self, n: int, rng: np.random.Generator) -> Array:
+        """n contexts near remembered ones; uniform where there are too few of them."""
+        count = min(n, len(self._solved))
+        chosen = self._solved[rng.choice(len(self._solved), size=count, replace=False)]
+        uniform = rng.uniform(-1, 1, size=(n - count, self._box.dimension))
+        return np.concatenate([self._noisy(chosen, rng), uniform])
+
+    def _fresh(self, n: int, gan: "_GAN", rng: np.random.Generator) -> Array:
+        """n rows of generated contexts, each at least twice where n allows."""
+        if n == 0:
+            return np.zeros((0, self._box.dimension))
+        count = max(1, int(FRESH * n))
+        contexts = self._noisy(gan.generate(count, rng), rng)
+        twice = np.repeat(contexts, 2, axis=0)[:n]
+        again = np.repeat(contexts[rng.permutation(count)], 2, axis=0)
+        return np.concatenate([twice, np.resize(again, (n - len(twice), self._box.dimension))])
+
+    def _noisy(self, contexts: Array, rng: np.random.Generator) -> Array:
+        noise = 2 * self._numbers.noise * rng.standard_normal(contexts.shape)  # the box is 2 wide
+        return np.clip(contexts + noise, -1, 1)
+
+    def _remember_solved(self) -> None:
+        """Remember contexts that were solved every time and lie apart from those remembered."""
+        rows = self._told[len(self._told) - min(self._fresh_rows, len(self._told)) :]
+        self._fresh_rows = 0
+        contexts, rates, counts = _grouped(rows)
+        diagonal = 2 * np.sqrt(self._box.dimension)
+        for context in contexts[(rates == 1.0) & (counts >= 2)]:
+            distances = np.linalg.norm(self._solved - context, axis=1)
+            if not (distances <= APART * diagonal).any():
+                self._solved = np.concatenate([self._solved, context[None]])
+
+    def _labelled(self) -> tuple[Array, Array]:
+        """Recent contexts executed at least twice; 1 for those of intermediate difficulty."""
+        contexts, rates, counts = _grouped(self._told)
+        often = counts >= 2
+        labels = (rates > HARD) & (rates < EASY)
+        return contexts[often], labels[often].astype(float)
+
+    def _unit(self, contexts: Array) -> Array:
+        return 2 * (contexts - self._box.low) / self._box.width - 1
+
+    def _box_of(self, unit: Array) -> Array:
+        contexts = self._box.low + (unit + 1) / 2 * self._box.width
+        return np.clip(contexts, self._box.low, self._box.high)
+
+    def state(self) -> State:
+        return {
+            "asked": np.array(self._asked),
+            "solved": self._solved,
+            "told": self._told,
+            "fresh_rows": np.array(self._fresh_rows),
+            **({} if self._gan is None else self._gan.state()),
+        }
+
+    def restore(self, state: State) -> None:
+        self._asked, self._fresh_rows = int(state["asked"]), int(state["fresh_rows"])
+        self._solved, self._told = np.array(state["solved"]), np.array(state["told"])
+        self._gan = None
+        if "gan.0" in state:
+            self._gan = _GAN(self._box.dimension, np.random.default_rng(0))
+            self._gan.restore(state)
+
+
+def _grouped(rows: Array) -> tuple[Array, Array, IntArray]:
+    """Equal contexts as one: contexts (k, d), their success rates and how often each was tried."""
+    if len(rows) == 0:
+        return np.zeros((0, rows.shape[1] - 2)), np.zeros(0), np.zeros(0, dtype=np.int64)
+    contexts, index, counts = np.unique(
+        rows[:, :-2], axis=0, return_inverse=True, return_counts=True
+    )
+    wins = np.bincount(index.ravel(), weights=rows[:, -2], minlength=len(contexts))
+    return contexts, wins / counts, counts
+
+
+class _GAN:
+    """The least-squares GAN: both networks, and the running squares of their RMSProp."""
+
+    def __init__(self, dimension: int, rng: np.random.Generator) -> None:
+        import torch  # takes seconds to load, and only this class needs it
+
+        self.dimension = dimension
+        self._torch: Any = torch
+        self._generator = self._network((dimension, *GENERATOR, dimension), rng)
+        self._discriminator = self._network((dimension, *DISCRIMINATOR, 1), rng)
+        self._optimisers = [
+            torch.optim.RMSprop(parameters, lr=LEARNING_RATE)
+            for parameters in (self._generator, self._discriminator)
+        ]
+
+    def generate(self, n: int, rng: np.random.Generator) -> Array:
+        """(n, d) contexts in [-1, 1]^d."""
+        with _one_thread(self._torch), self._torch.no_grad():
+            return self._generated(self._noise(n, rng)).numpy().astype(float)
+
+    def train(self, contexts: Array, labels: Array, steps: int, rng: np.random.Generator) -> None:
+        """`steps` steps of each network on rows of `contexts` (n, d) labelled 1 or 0.
+
+        The discriminator learns 1 for contexts labelled 1, and -1 for the others and for what is
+        generated; the generator learns to be taken for 1.
+        """
+        rows = rng.integers(len(contexts), size=(steps, BATCH))
+        noise = self._noise(2 * steps * BATCH, rng).reshape(steps, 2, BATCH, self.dimension)
+        data, wanted = self._tensor(contexts), self._tensor(2 * labels - 1)
+        minus_one = -self._torch.ones(BATCH)
+        for_generator, for_discriminator = self._optimisers
+        with _one_thread(self._torch):
+            for step in range(steps):
+                chosen = self._torch.from_numpy(rows[step])
+                with self._torch.no_grad():
+                    generated = self._generated(noise[step, 0])
+                both = self._torch.cat([data[chosen], generated])
+                miss = self._judged(both) - self._torch.cat([wanted[chosen], minus_one])
+                self._descend(for_discriminator, 2 * (miss**2).mean())
+                miss = self._judged(self._generated(noise[step, 1])) - 1
+                self._descend(for_generator, (miss**2).mean())
+
+    def _descend(self, optimiser: Any, loss: Any) -> None:
+        optimiser.zero_grad()
+        loss.backward(inputs=optimiser.param_groups[0]["params"])
+        optimiser.step()
+
+    def _generated(self, noise: Any) -> Any:
+        return self._torch.tanh(self._forward(self._generator, noise, self._torch.relu))
+
+    def _judged(self, contexts: Any) -> Any:
+        leaky = self._torch.nn.functional.leaky_relu
+        return self._forward(self._discriminator, contexts, leaky)[:, 0]
+
+    def _forward(self, network: list[Any], x: Any, activation: Any) -> Any:
+        for i in range(0, len(network), 2):
+            x = self._torch.addmm(network[i + 1], x, network[i])
+            if i + 2 < len(network):
+                x = activation(x)
+        return x
+
+    def _network(self, sizes: tuple[int, ...], rng: np.random.Generator) -> list[Any]:
+        """Weights and biases layer by layer, uniform within 1 / sqrt(inputs)."""
+        tensors: list[Any] = []
+        for inputs, outputs in pairwise(sizes):
+            bound = 1 / np.sqrt(inputs)
+            for shape in ((inputs, outputs), (outputs,)):
+                tensors.append(self._tensor(rng.uniform(-bound, bound, shape)).requires_grad_())
+        return tensors
+
+    def _noise(self, n: int, rng: np.random.Generator) -> Any:
+        return self._tensor(rng.standard_normal((n, self.dimension)))
+
+    def _tensor(self, array: Array) -> Any:
+        return self._torch.tensor(array, dtype=self._torch.float32)
+
+    def _tensors(self) -> list[Any]:
+        """Everything that training changes, in a fixed order."""
+        found = [tensor.detach() for tensor in (*self._generator, *self._discriminator)]
+        for optimiser in self._optimisers:
+            for parameter in optimiser.param_groups[0]["params"]:
+                known = optimiser.state[parameter]
+                found += [known["square_avg"], known["step"]]
+        return found
+
+    def state(self) -> State:
+        return {f"gan.{i}": tensor.numpy().copy() for i, tensor in enumerate(self._tensors())}
+
+    def restore(self, state: State) -> None:
+        for optimiser in self._optimisers:
+            for parameter in optimiser.param_groups[0]["params"]:
+                optimiser.state[parameter] = {
+                    "step": self._torch.tensor(0.0),
+                    "square_avg": self._torch.zeros_like(parameter),
+                }
+        for i, tensor in enumerate(self._tensors()):
+            tensor.copy_(self._torch.from_numpy(np.array(state[f"gan.{i}"])))
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Generator[None, None, None]:
+    """Torch on one thread, whatever the program around us uses: results must not depend on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

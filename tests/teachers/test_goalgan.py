@@ -1,0 +1,105 @@
+"""GoalGAN on problems with known answers."""
+
+import numpy as np
+import pytest
+
+from selfpaced import Box, Gaussian, GoalGAN
+
+torch = pytest.importorskip("torch", reason="needs the extra torch")
+
+BOX = Box([-5.0, 0.1], [5.0, 0.5])
+TARGET = Gaussian([0.0, 0.3], np.diag([1.0, 0.01]))
+
+
+def teacher(**numbers):
+    return GoalGAN(**numbers).start(BOX, TARGET)
+
+
+def test_samples_concentrate_in_a_moving_band_of_intermediate_difficulty():
+    """Left of the band everything is solved, right of it nothing; inside every other time."""
+    gan, rng = teacher(), np.random.default_rng(0)
+    inside_share = []
+    for k in range(40):
+        contexts = gan.ask(100, rng)
+        low = -4.0 + 0.05 * k  # the band is 2 of 10 wide and moves
+        inside = (contexts[:, 0] > low) & (contexts[:, 0] < low + 2)
+        solved = np.where(inside, np.arange(100) % 2 == 0, contexts[:, 0] < low)
+        gan.tell(contexts, solved, solved.astype(float))
+        inside_share.append(inside[20:].mean())  # without those on remembered contexts
+    assert np.mean(inside_share[:3]) < 0.4
+    assert np.mean(inside_share[-20:]) >= 0.6
+
+
+def test_before_anything_is_told_contexts_cover_the_box():
+    contexts = teacher().ask(400, np.random.default_rng(0))
+    unit = (contexts - BOX.low) / BOX.width
+    for axis in (0, 1):
+        counts = np.histogram(unit[:, axis], bins=4, range=(0, 1))[0]
+        assert counts.min() > 0.1 * 400
+
+
+def test_a_batch_is_a_fifth_old_and_the_rest_is_executed_two_or_four_times():
+    contexts = teacher(noise=1e-3).ask(100, np.random.default_rng(0))
+    _, counts = np.unique(contexts[20:], axis=0, return_counts=True)
+    assert sorted(set(counts)) == [2, 4]
+    assert (counts == 4).sum() == 8  # 32 fresh ones twice, 8 of them two more times
+    assert len(counts) == 32
+    assert len(np.unique(contexts[:20], axis=0)) == 20
+
+
+def test_solved_contexts_are_remembered_apart_and_practised_again():
+    gan, rng = teacher(first_steps=5, noise=1e-6), np.random.default_rng(0)
+    gan.ask(10, rng)
+    solved = np.repeat([[2.0, 0.4], [2.0 + 1e-5, 0.4], [-3.0, 0.2]], 2, axis=0)
+    failed = np.array([[4.0, 0.3], [4.0, 0.3], [1.0, 0.3]])
+    wins = np.r_[np.ones(6), 1.0, 0.0, 1.0]  # once of twice; and once of once, which says little
+    gan.tell(np.concatenate([solved, failed]), wins, wins)
+    old = gan.ask(10, rng)[:2]
+    places = sorted(round(float(x), 2) for x in old[:, 0])
+    assert places == [-3.0, 2.0]
+    assert len(gan.state()["solved"]) == 2
+
+
+def test_labels_need_two_executions_and_mixed_success():
+    gan = teacher(first_steps=5)
+    gan.ask(4, np.random.default_rng(0))
+    rows = np.array([[0.0, 0.3]] * 2 + [[1.0, 0.3]] * 2 + [[2.0, 0.3]] * 3 + [[3.0, 0.3]])
+    wins = np.array([1, 0, 1, 1, 0, 0, 0, 1.0])
+    gan.tell(rows, wins, wins)
+    contexts, labels = gan._labelled()
+    np.testing.assert_allclose(gan._box_of(contexts)[:, 0], [0.0, 1.0, 2.0], atol=1e-9)
+    assert labels.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_executions_told_apart_count_together():
+    gan, rng = teacher(first_steps=5), np.random.default_rng(0)
+    gan.ask(4, rng)
+    gan.tell(np.array([[0.0, 0.3]]), np.ones(1), np.ones(1))
+    gan.tell(np.array([[0.0, 0.3]]), np.zeros(1), np.zeros(1))
+    assert gan._labelled()[1].tolist() == [1.0]
+
+
+def test_old_labels_are_forgotten():
+    gan, rng = teacher(first_steps=5, train_every=100), np.random.default_rng(0)
+    gan.ask(4, rng)
+    gan.tell(np.array([[0.0, 0.3]] * 2), np.ones(2), np.array([0.0, 1.0]))
+    for _ in range(12):
+        gan.tell(gan.ask(4, rng), np.zeros(4), np.zeros(4))
+    assert not gan._labelled()[1].any()
+
+
+def test_torchs_thread_count_and_generator_are_left_alone():
+    before, state = torch.get_num_threads(), torch.random.get_rng_state()
+    gan = teacher(first_steps=5)
+    gan.ask(10, np.random.default_rng(0))
+    assert torch.get_num_threads() == before
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_a_task_without_successes_is_refused():
+    gan = teacher(first_steps=5)
+    contexts = gan.ask(3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="successes must be given for GoalGAN"):
+        gan.tell(contexts, np.ones(3), np.full(3, np.nan))
+    with pytest.raises(ValueError, match="noise must be above 0"):
+        GoalGAN(noise=0.0)
