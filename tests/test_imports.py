@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "src" / "selfpaced"
 # A package may import itself and what stands to its left.
 ORDER = [
     {"maths"},
-    {"types", "suggest"},
+    {"types", "suggest", "extras"},
     {"randomness"},
     {"tasks", "teachers", "learners"},
     {"experiments"},

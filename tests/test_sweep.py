@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from small_experiments import BOWL, RAISES, mortal
 
-from selfpaced import SPRL, load, run
-from selfpaced.engines.job import Job
+from selfpaced import SPRL, load, run, train
+from selfpaced.engines.job import Job, Stopped, execute
 from selfpaced.engines.local import LocalEngine
 from selfpaced.experiments.override import override
 from selfpaced.store import RunFiles, read_error
@@ -128,6 +128,36 @@ def test_results_do_not_depend_on_the_worker_count(tmp_path):
         run(BOWL, seeds=3, iterations=8, out=tmp_path / str(workers), workers=workers)
     assert len(results(tmp_path / "1")) == 6 * 4
     assert results(tmp_path / "1") == results(tmp_path / "2") == results(tmp_path / "4")
+
+
+EVERYTHING = {
+    "iterations": 6,
+    "overrides": {"goalgan.teacher.steps": "5", "goalgan.teacher.first_steps": "10"},
+}
+
+
+def test_all_algorithms_are_resumed_and_shared_out_to_the_same_bytes(tmp_path):
+    pytest.importorskip("torch", reason="needs the extra torch")
+    pytest.importorskip("cma", reason="needs the extra cma")
+    for workers in (1, 2):
+        run("gate-precision", seeds=2, out=tmp_path / str(workers), workers=workers, **EVERYTHING)
+    assert len(results(tmp_path / "1")) == 5 * 2 * 4
+    for job in plan(["gate-precision"], None, range(2), tmp_path / "cut", **EVERYTHING):
+        stops = iter([False, False, True])
+        with pytest.raises(Stopped):
+            execute(job, stopping=lambda stops=stops: next(stops))
+        execute(job)
+    assert results(tmp_path / "1") == results(tmp_path / "2") == results(tmp_path / "cut")
+
+
+def test_a_missing_package_is_named_with_its_extra_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ValueError, match=r"GoalGAN: this needs .* pip install 'selfpaced\[torch\]'"
+    ):
+        plan(["gate-precision"], ["sprl", "goalgan"], [0], tmp_path)
+    with pytest.raises(ValueError, match=r"CMAES: this needs the package cma"):
+        train("gate-precision", "cmaes")
 
 
 def test_load_gives_arrays_by_experiment_and_algorithm(tmp_path):

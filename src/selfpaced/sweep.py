@@ -10,6 +10,7 @@ from selfpaced.engines.job import Engine, Job, Watcher
 from selfpaced.engines.local import LocalEngine
 from selfpaced.experiments import Experiment, experiment
 from selfpaced.experiments.override import override
+from selfpaced.extras import check_installed
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.report.data import Group, load
 from selfpaced.store import (
@@ -104,6 +105,7 @@ def plan(
                 algorithm, _, number = path.partition(".")
                 if algorithm == name:
                     numbers = override(numbers, number, text)
+            check_installed(numbers)
             jobs += [Job(e, name, numbers, seed, length, out, checkpoint_seconds) for seed in seeds]
     for job in jobs:
         _check_siblings(job)

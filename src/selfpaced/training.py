@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from selfpaced.experiments import Experiment, experiment
+from selfpaced.extras import check_installed
 from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.randomness import measuring, streams_of
@@ -172,6 +173,7 @@ def train(
         numbers, made = algorithm, setting
         check_at_least("iterations", iterations, 1)
         budget = Budget(iterations, measure_every=max(1, iterations // 50))
+    check_installed(numbers)
     streams = streams_of(seed)
     started = time.process_time()
     training = numbers.start(made, streams)

@@ -182,11 +182,10 @@ def _execute(command: object, overrides: dict[str, str], console: "Console") -> 
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extras = {"cma": "cma", "ray": "ray", "tensorboard": "tensorboard", "torch": "torch"}
-    extra = extras.get((error.name or "").partition(".")[0])
-    if extra is None:
-        return str(error)
-    return f"this needs the package {error.name}: pip install 'selfpaced[{extra}]'"
+    from selfpaced.extras import EXTRAS, how_to_install
+
+    package = (error.name or "").partition(".")[0]
+    return how_to_install(package) if package in EXTRAS else str(error)
 
 
 def _list(console: "Console") -> None:

@@ -1,7 +1,7 @@
 """CMA-ES on the mean of the target, by pycma (extra `cma`)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class CMAES:
     that all share the axis of rollouts.
     """
 
+    needs: ClassVar[str] = "cma"
     n_samples: int = 50
     buffer_size: int = 10
     population: int | None = None  # rollouts per generation; pycma's default for the dimension
