@@ -22,17 +22,21 @@ def bowl(contexts, thetas):
     return -miss, miss < 0.01
 
 
-def dies(counter, contexts, thetas):
+def dies(counter, how, contexts, thetas):
     """Kills its process as often as the file `counter` says, then behaves."""
     left = int(counter.read_text())
     if left > 0:
         counter.write_text(str(left - 1))
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.Signals[how])
     return bowl(contexts, thetas)
 
 
-def mortal(counter):
-    return make("dies", partial(dies, Path(counter)))
+def mortal(counter, how="SIGKILL"):
+    return make("dies", partial(dies, Path(counter), how))
+
+
+def loses(contexts, thetas):
+    raise BrokenPipeError("simulator lost")
 
 
 def raises(contexts, thetas):
@@ -57,3 +61,4 @@ def make(name, function, iterations=20):
 
 BOWL = make("bowl", bowl)
 RAISES = make("raises", raises)
+LOST = make("lost", loses)

@@ -98,7 +98,8 @@ def test_tables_fit_the_terminal(store, columns):
 
 def test_bars_show_each_run_in_a_terminal(tmp_path):
     shown = in_a_terminal(
-        100, "run", "gate-precision", "--seeds", 1, "--iterations", 40, "--out", tmp_path
+        *(100, "run", "gate-precision", "--algorithms", "sprl", "--seeds", 1),
+        *("--iterations", 40, "--out", tmp_path),
     )
     assert "gate-precision sprl seed 0" in shown
     assert "/40" in shown
@@ -184,7 +185,9 @@ def test_overrides_are_told_from_options():
         (["run", "gate-precision", "--sprl.epsilo", "1"], "did you mean 'epsilon'"),
         (["run", "gate-precision", "--seeds", "x"], "seeds must be a count"),
         (["run", "gate-precision", "--iterations", "0"], "iterations must be a whole number"),
-        (["run", "gate-precision", "--workers", "-2"], "workers must be a whole number"),
+        (["run", "gate-precision", "--workers", "0"], "workers must be a whole number"),
+        (["run", "gate[/x]"], "unknown experiment 'gate[/x]'"),
+        (["table", "[/a][bold]"], "no such folder or packed file: [/a][bold]"),
         (["run", "gate-precision", "--address", "auto"], "address is for the ray engine only"),
         (["table", "nowhere"], "no such folder or packed file: nowhere"),
         (["status", "nowhere"], "nowhere does not exist"),

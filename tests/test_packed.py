@@ -8,11 +8,21 @@ import pytest
 from small_experiments import BOWL
 
 from selfpaced import load, run
+from selfpaced.engines.job import Stopped, execute
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.packed import read_packed, restore_store, write_packed
-from selfpaced.report.data import stored_runs
+from selfpaced.report.data import Group, quantiles, stored_runs
 from selfpaced.report.tables import row
-from selfpaced.store import finished_runs
+from selfpaced.store import RunFiles, finished_runs, recorded_iterations
+from selfpaced.sweep import plan
+
+
+@pytest.mark.parametrize("n", [2, 4, 6, 8, 10])
+def test_a_median_that_half_the_seeds_never_reach_is_never(n):
+    values = np.r_[np.full(n // 2, 200.0), np.full(n // 2, np.inf)]
+    assert quantiles(values)[1] == np.inf
+    values[-1] = 200.0
+    assert quantiles(values)[1] == 200.0
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +45,59 @@ def test_tables_from_packed_results_are_those_of_the_store(store, packed):
         assert kept == pytest.approx(exact, abs=0.01)  # CPU seconds are rounded
         for number in ("success_median", "reward_median", "iterations_to_50", "rollouts"):
             assert kept[number] == exact[number]
+
+
+def test_a_measurement_of_exactly_90_percent_counts_in_the_packed_table_too(store, tmp_path):
+    original = finished_runs(store)[0]
+    records = [
+        {"iteration": i, "target_success": s, "target_reward": 2e-7, "rollouts": 100 * i}
+        for i, s in enumerate((0.1, 0.3, 0.9, 0.95), start=1)
+    ]
+    made = dataclasses.replace(original, records=records)
+    write_packed([made], tmp_path / "one.packed")
+    (back,) = read_packed(tmp_path / "one.packed")
+    assert back.records[2]["target_success"] == 0.9
+    assert Group("e", "a", (back,)).iterations_to(0.9).tolist() == [3.0]
+    assert back.records[0]["target_reward"] == pytest.approx(2e-7, rel=1e-3)
+
+
+def test_unpacking_never_overwrites_what_is_longer_or_under_way(packed, tmp_path):
+    restore_store(packed, tmp_path)
+    (job,) = plan(["gate-precision"], ["sprl"], [1], tmp_path, iterations=90)
+    stops = iter([False] * 4 + [True])
+    with pytest.raises(Stopped):
+        execute(job, stopping=lambda: next(stops))
+    assert recorded_iterations(job.folder) == 5
+    files = RunFiles(job.folder, job.spec)
+    assert restore_store(packed, tmp_path) == (0, 8)  # locked
+    files.close()
+    before = recorded_iterations(job.folder)
+    execute(dataclasses.replace(job, iterations=75))
+    assert before == 5
+    assert restore_store(packed, tmp_path) == (0, 8)  # longer
+
+
+def test_damaged_files_are_refused_whatever_byte_is_wrong(packed, tmp_path):
+    sound = packed.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in rng.integers(len(sound), size=60):
+        damaged = bytearray(sound)
+        damaged[place] ^= 0xFF
+        (tmp_path / "bad.packed").write_bytes(damaged)
+        try:
+            read_packed(tmp_path / "bad.packed")
+        except ValueError as error:
+            refused += "must be a file of packed results" in str(error)
+    assert refused > 50  # the rest hit bytes that carry nothing
+
+
+def test_runs_with_different_numbers_do_not_go_into_one_table(tmp_path):
+    run(BOWL, ["sprl"], seeds=1, iterations=2, out=tmp_path / "a")
+    overrides = {"sprl.epsilon": "0.1"}
+    run(BOWL, ["sprl"], seeds="1-1", iterations=2, out=tmp_path / "b", overrides=overrides)
+    with pytest.raises(ValueError, match=r"different specs.*numbers.epsilon is 0.4"):
+        load(tmp_path / "a", tmp_path / "b")
 
 
 def test_figures_find_what_they_need(store, packed):
@@ -95,8 +158,8 @@ def test_forty_seeds_of_five_algorithms_fit_in_500_kilobytes(tmp_path):
 
 def test_finished_runs_are_not_repeated_after_unpacking(packed, tmp_path):
     out = tmp_path / "restored"
-    assert restore_store(packed, out) == 8
-    assert restore_store(packed, out) == 0
+    assert restore_store(packed, out) == (8, 0)
+    assert restore_store(packed, out) == (0, 8)
     before = {path: path.read_bytes() for path in out.rglob("result.json")}
     run("gate-precision", ["sprl", "creps"], seeds=4, iterations=70, out=out)
     assert {path: path.read_bytes() for path in out.rglob("result.json")} == before

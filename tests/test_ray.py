@@ -87,7 +87,8 @@ def test_rows_on_ray_score_as_on_processes():
     rng = np.random.default_rng(0)
     contexts, thetas = rng.random((8, 1)), rng.uniform(-1, 1, (8, 1))
     here = {"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}}  # the function is importable
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=here)
+    options = {"include_dashboard": False, "log_to_driver": False, "runtime_env": here}
+    ray.init(address="local", num_cpus=2, **options)
     try:
         remote = RowTask(pendulum, *boxes, engine="ray", noisy=True)
         far = remote.evaluate(contexts, thetas, np.random.default_rng(1))

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from small_experiments import ALGORITHMS, BOWL
 
-from selfpaced.engines.job import Job, Stopped, execute
+from selfpaced import SPRL
+from selfpaced.engines.job import Job, Stopped, describe, execute
 from selfpaced.store import (
     Locked,
     RunFiles,
+    StoreError,
     ask_for,
     finished_iterations,
+    finished_runs,
     is_locked,
     last_record,
     plain,
@@ -23,8 +26,11 @@ from selfpaced.sweep import run
 FILES = ("metrics.jsonl", "result.json", "policy.npz", "final.npz")
 
 
-def job(out, iterations=20, **changes):
-    return Job(BOWL, "sprl", ALGORITHMS["sprl"], 0, iterations, out, **changes)
+PROBLEM = describe(BOWL)
+
+
+def job(out, iterations=20, numbers=ALGORITHMS["sprl"], problem=PROBLEM):
+    return Job(BOWL, "sprl", numbers, 0, iterations, out, problem)
 
 
 def content(folder):
@@ -105,9 +111,62 @@ def test_asking_for_more_iterations_continues_the_run(tmp_path, whole):
     with pytest.raises(Stopped):
         execute(job(tmp_path), stopping=stop_after(2))
     assert finished_iterations(first.folder) == 8  # the short run's result stays until then
-    assert read_run(first.folder).records == short.records or np.isnan(short.records[0]["reward"])
+    np.testing.assert_equal(read_run(first.folder).records, short.records)
     execute(job(tmp_path))
     assert content(first.folder) == whole
+
+
+def test_a_shorter_request_after_a_stop_does_not_end_the_run_where_it_stopped(tmp_path, whole):
+    asked = job(tmp_path)
+    ask_for(asked.folder, asked.spec, 20)
+    with pytest.raises(Stopped):
+        execute(asked, stopping=stop_after(13))
+    execute(job(tmp_path, iterations=5))
+    assert content(asked.folder) == whole
+
+
+def test_another_problem_under_the_same_name_is_refused(tmp_path):
+    execute(job(tmp_path, iterations=2))
+    other = {**PROBLEM, "reward_shift": 5.0}
+    with pytest.raises(ValueError, match=r"problem.reward_shift is 0.0 there and 5.0 here"):
+        execute(job(tmp_path, iterations=4, problem=other))
+
+
+def test_a_damaged_finished_run_is_left_out_with_a_warning_and_repaired(tmp_path, whole):
+    execute(job(tmp_path))
+    (job(tmp_path).folder / "policy.npz").write_bytes(b"junk")
+    assert not job(tmp_path).done
+    with pytest.warns(UserWarning, match=r"policy.npz is damaged.*run it again"):
+        assert finished_runs(tmp_path) == []
+    execute(job(tmp_path))
+    assert content(job(tmp_path).folder) == whole
+
+
+@pytest.mark.parametrize("junk", [b"", b"{}", b"[1]", b"\xff\xfe", b'{"iterations": 3}'])
+def test_a_damaged_result_counts_as_none(tmp_path, whole, junk):
+    execute(job(tmp_path))
+    (job(tmp_path).folder / "result.json").write_bytes(junk)
+    (job(tmp_path).folder / "timing.json").write_bytes(junk)
+    assert finished_iterations(job(tmp_path).folder) == 0
+    execute(job(tmp_path))
+    assert content(job(tmp_path).folder) == whole
+
+
+def test_leftovers_of_a_crash_are_swept_up(tmp_path):
+    folder = job(tmp_path).folder
+    folder.mkdir(parents=True)
+    (folder / "checkpoint.npz.host-1.tmp").write_bytes(b"half")
+    execute(job(tmp_path, iterations=2))
+    assert not list(folder.glob("*.tmp"))
+
+
+def test_only_the_stores_own_trouble_is_a_store_error(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        execute(job(tmp_path))
 
 
 def test_fewer_iterations_than_done_change_nothing(tmp_path, whole):
@@ -119,7 +178,7 @@ def test_fewer_iterations_than_done_change_nothing(tmp_path, whole):
 def test_another_spec_is_an_error_that_names_each_difference(tmp_path):
     execute(job(tmp_path, iterations=2))
     before = content(job(tmp_path).folder)
-    other = Job(BOWL, "sprl", type(ALGORITHMS["sprl"])(n_samples=12, buffer_size=3), 0, 2, tmp_path)
+    other = job(tmp_path, 2, SPRL(n_samples=12, buffer_size=3))
     with pytest.raises(ValueError, match=r"numbers.n_samples is 10 there and 12 here"):
         execute(other)
     assert content(job(tmp_path).folder) == before
@@ -163,6 +222,14 @@ def test_plain_data_survives_json():
     assert back["b"] == "inf"
     assert back["d"]["type"] == "SPRL"
     assert back["d"]["schedule"]["zeta"] == 1.0
+
+
+def test_a_users_own_schedule_can_be_written_down():
+    class Constant:
+        def __init__(self):
+            self.value = 0.25
+
+    assert plain(SPRL(schedule=Constant()))["schedule"] == {"type": "Constant", "value": 0.25}
 
 
 def test_the_last_record_is_the_last_whole_line(tmp_path):

@@ -1,18 +1,20 @@
 """Many runs: planning, workers, crashes, kills, two launchers."""
 
+import dataclasses
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
-from small_experiments import BOWL, RAISES, mortal
+from small_experiments import BOWL, LOST, RAISES, mortal
 
 from selfpaced import SPRL, load, run, train
-from selfpaced.engines.job import Job, Stopped, execute
+from selfpaced.engines.job import Stopped, execute
 from selfpaced.engines.local import LocalEngine
 from selfpaced.experiments.override import override
 from selfpaced.store import RunFiles, read_error
@@ -65,6 +67,7 @@ def test_shards_share_the_runs_out(tmp_path):
 
 
 def test_overrides_change_numbers_by_name():
+    assert override(SPRL(), "epsilon", 0.25).epsilon == 0.25  # a number from Python is as good
     numbers = override(SPRL(), "epsilon", "0.3")
     assert numbers.epsilon == 0.3
     assert override(numbers, "schedule.zeta", "0.5").schedule.zeta == 0.5
@@ -197,21 +200,62 @@ def test_a_run_that_raises_is_reported_with_its_traceback_and_stops_no_other(tmp
 
 def test_status_tells_what_is_missing_and_what_runs(tmp_path):
     run(BOWL, ["sprl"], seeds=1, iterations=3, out=tmp_path)
-    waiting = Job(BOWL, "sprl", BOWL.algorithm("sprl"), 7, 3, tmp_path)
+    (waiting,) = plan([BOWL], ["sprl"], [7], tmp_path, iterations=3)
     files = RunFiles(waiting.folder, waiting.spec)
     assert [s.state for s in status(tmp_path)] == ["done", "running"]
     files.close()
     assert [s.state for s in status(tmp_path)] == ["done", "missing"]
 
 
-def test_what_another_launcher_works_on_is_left_alone(tmp_path):
+def test_what_another_launcher_works_on_is_waited_for_and_taken_over_if_left(tmp_path):
     jobs = plan([BOWL], ["sprl"], range(2), tmp_path, iterations=3)
     files = RunFiles(jobs[0].folder, jobs[0].spec)
+    threading.Timer(3.0, files.close).start()  # the other launcher dies
+    watcher = Collector()
+    began = time.monotonic()
+    execute_all(jobs, LocalEngine(1), watcher)
+    assert time.monotonic() - began > 2.5
+    assert [job.seed for job in watcher.others] == [0]
+    assert [s.state for s in status(tmp_path)] == ["done", "done"]
+
+
+def test_an_oserror_of_the_users_task_is_the_runs_own_failure(tmp_path):
+    """It is not the disk's: other runs go on, and the traceback is kept."""
+    jobs = plan([LOST, BOWL], ["sprl"], [0], tmp_path, iterations=3)
     watcher = Collector()
     execute_all(jobs, LocalEngine(1), watcher)
-    files.close()
-    assert [job.seed for job in watcher.others] == [0]
-    assert [s.state for s in status(tmp_path)] == ["missing", "done"]
+    ((job, error),) = watcher.failures
+    assert job.experiment.name == "lost"
+    assert "BrokenPipeError: simulator lost" in error
+    assert jobs[1].done
+
+
+def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_path):
+    counter = tmp_path / "stops"
+    counter.write_text("1")
+    found = run(mortal(counter, "SIGTERM"), ["sprl"], seeds=1, iterations=4, out=tmp_path / "a")
+    assert len(found["dies"]["sprl"].runs) == 1
+    assert counter.read_text() == "0"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "a/b"}, "name must be letters, digits"),
+        ({"algorithms": {"..": SPRL()}}, "name must be letters, digits"),
+        ({"iterations": 0}, "iterations must be a whole number"),
+    ],
+)
+def test_experiments_with_impossible_names_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(BOWL, **change)
+
+
+def test_what_other_processes_cannot_import_is_refused_before_anything_runs(tmp_path):
+    local = dataclasses.replace(BOWL, problem=lambda: BOWL.problem())
+    with pytest.raises(ValueError, match="'bowl' must be made of things that other processes can"):
+        plan([local], ["sprl"], [0], tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_two_launchers_on_one_folder_execute_every_run_once(tmp_path):
@@ -291,10 +335,11 @@ def test_twenty_kills_at_random_moments_leave_the_same_bytes(tmp_path):
 
 def test_a_worker_stays_small_and_does_not_grow(tmp_path):
     code = (
-        "import resource, sys; from pathlib import Path; import selfpaced.sweep as s;"
+        "import sys; from pathlib import Path; import selfpaced.sweep as s;"
         "from selfpaced.engines.job import execute;"
         "jobs = s.plan(['gate-precision'], ['sprl'], [0], Path(sys.argv[1]));"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3;"
+        "status = Path('/proc/self/status');"
+        "peak = lambda: int(status.read_text().split('VmHWM:')[1].split()[0]) / 1e3;"
         "seen = {};"
         "execute(jobs[0], lambda r: seen.__setitem__(r['iteration'], peak()));"
         "print(seen[100], seen[350])"
@@ -335,8 +380,9 @@ def test_a_place_that_cannot_be_written_is_one_clear_error():
 
 def test_shards_of_a_job_array_fill_one_folder(tmp_path):
     for part in ("1/2", "2/2"):
-        words = command("gate-precision", "--seeds", 2, "--iterations", 3, "--out", tmp_path)
-        subprocess.run([*words, "--shard", part], check=True, stdout=-3)
+        words = command("gate-precision", "--algorithms", "sprl", "creps", "--seeds", 2)
+        rest = ["--iterations", "3", "--out", str(tmp_path), "--shard", part]
+        subprocess.run([*words, *rest], check=True, stdout=-3)
     assert {name: len(g.runs) for name, g in load(tmp_path)["gate-precision"].items()} == {
         "sprl": 2,
         "creps": 2,

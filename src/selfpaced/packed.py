@@ -10,6 +10,7 @@ The file is a zip of arrays and one JSON text, LZMA-compressed; nothing in it is
 
 import io
 import json
+import lzma
 import math
 import zipfile
 import zlib
@@ -22,12 +23,14 @@ from selfpaced.maths.arrays import Array
 from selfpaced.maths.features import features_from
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.store import (
+    Locked,
     Record,
     RunFiles,
     StoredRun,
     ask_for,
     finished_iterations,
     plain,
+    recorded_iterations,
     run_folder,
 )
 from selfpaced.types import AnyArray
@@ -36,6 +39,10 @@ SUFFIX = ".packed"
 FORMAT = 1
 SHOWN_SEEDS = 3  # of an algorithm whose trajectories and single contexts are kept
 TRAJECTORY_POINTS = 51  # of each trajectory, at most
+DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError),
+    *(KeyError, IndexError, TypeError, ValueError),
+)
 EXACT = ("iteration", "rollouts", "target_success")  # what tables count with
 
 
@@ -75,33 +82,43 @@ def read_packed(path: Path) -> list[StoredRun]:
                 for name in file.namelist()
                 if name.endswith(".npy")
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
-        raise ValueError(f"{path} must be a file of packed results; {error}") from error
-    if about.get("format") != FORMAT:
-        raise ValueError(f"{path} has format {about.get('format')}; this version reads {FORMAT}")
-    runs: list[StoredRun] = []
-    for i, group in enumerate(about["algorithms"]):
-        prefix = f"{i}."
-        columns = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
-        runs += _unpack_group(group, columns)
-    return runs
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']}, this version reads {FORMAT}")
+        runs: list[StoredRun] = []
+        for i, group in enumerate(about["algorithms"]):
+            prefix = f"{i}."
+            columns = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+            runs += _unpack_group(group, columns)
+        return runs
+    except DAMAGE as error:
+        raise ValueError(f"{path} must be a file of packed results; {error!r}") from error
 
 
-def restore_store(path: Path, out: Path) -> int:
-    """Make the runs in the packed file `path` a store below `out`; how many were not there yet."""
-    restored = 0
+def restore_store(path: Path, out: Path) -> tuple[int, int]:
+    """Make the runs in the packed file `path` a store below `out`.
+
+    How many were restored, and how many were left as they are: as long or longer already,
+    or under way.
+    """
+    restored = left = 0
     for run in read_packed(path):
         folder = run_folder(out, run.experiment, run.algorithm, run.seed)
-        if finished_iterations(folder) >= run.result["iterations"]:
+        length = int(run.result["iterations"])
+        if max(finished_iterations(folder), recorded_iterations(folder)) >= length:
+            left += 1
             continue
-        ask_for(folder, run.spec, int(run.result["iterations"]))
-        files = RunFiles(folder, run.spec)
+        ask_for(folder, run.spec, length)
+        try:
+            files = RunFiles(folder, run.spec)
+        except Locked:
+            left += 1
+            continue
         try:
             files.write_finished(run)
         finally:
             files.close()
         restored += 1
-    return restored
+    return restored, left
 
 
 def _pack_group(
@@ -113,7 +130,7 @@ def _pack_group(
             record["iteration"]
             for run in runs
             for record in run.records
-            if "target_success" in record or record["iteration"] in evolution
+            if "target_reward" in record or record["iteration"] in evolution
         }
     )
     index = {iteration: k for k, iteration in enumerate(kept)}
@@ -189,13 +206,11 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
 def _compact(values: Array, *, exact: bool) -> AnyArray:
     """`values` to three digits, or to seven where that is not enough; nan stays nan."""
     if exact:
-        return values.astype(np.float32)
-    with np.errstate(over="ignore"):
-        half = values.astype(np.float16)
-    finite = np.isfinite(values)
-    if np.isfinite(half[finite]).all() and not ((half == 0) & (values != 0)).any():
-        return half
-    return values.astype(np.float32)
+        return values
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    half = np.finfo(np.float16)
+    fits = sizes.size == 0 or (sizes.max() < half.max and sizes.min() > half.smallest_normal)
+    return values.astype(np.float16 if fits else np.float32)
 
 
 def _thinned(trajectories: AnyArray) -> AnyArray:

@@ -18,6 +18,7 @@ Nothing is pickled: loading a run cannot execute code.
 
 import dataclasses
 import fcntl
+import functools
 import importlib.metadata
 import io
 import json
@@ -25,11 +26,12 @@ import math
 import os
 import platform
 import time
+import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -55,7 +57,13 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in cast(list[Any], value)]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)  # "inf", "-inf"
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return {"type": type(value).__name__, **plain(vars(value))}  # a user's own schedule, say
 
 
 def differences(asked: Any, stored: Any, path: str = "") -> Iterator[str]:
@@ -95,9 +103,13 @@ def asked_iterations(folder: Path) -> int:
 
 
 def finished_iterations(folder: Path) -> int:
-    """Iterations of the finished run in `folder`; 0 if there is none."""
-    path = folder / "result.json"
-    return int(_read_json(path)["iterations"]) if path.exists() else 0
+    """Iterations of the finished run in `folder`; 0 if there is none, or none that is sound."""
+    if not (folder / "result.json").exists():
+        return 0
+    try:
+        return int(_vouched(folder)[0]["iterations"])
+    except ValueError:
+        return 0
 
 
 def recorded_iterations(folder: Path) -> int:
@@ -136,9 +148,33 @@ class Locked(RuntimeError):
     """Another process works on the run."""
 
 
+class StoreError(OSError):
+    """The disk, not the run, failed: it is full, read-only, or gone."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _of_the_store(method: Callable[P, T]) -> Callable[P, T]:
+    """An OSError inside is the store's, and says so; one of a user's task must not look alike."""
+
+    @functools.wraps(method)
+    def wrapped(*arguments: P.args, **keywords: P.kwargs) -> T:
+        try:
+            return method(*arguments, **keywords)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(error.errno, error.strerror, error.filename) from error
+
+    return wrapped
+
+
 class RunFiles:
     """One run on disk, held by one process: a recorder for the loop, and the way back."""
 
+    @_of_the_store
     def __init__(
         self, folder: Path, spec: dict[str, Any], checkpoint_seconds: float = CHECKPOINT_SECONDS
     ) -> None:
@@ -149,13 +185,15 @@ class RunFiles:
         self.problems: list[str] = []  # damage that was noticed
         self._checkpoint_seconds = checkpoint_seconds
         self._lock = (folder / "lock").open("ab")
-        try:  # the system lets go of it when the process dies, however it dies
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take_lock(self._lock):
             self._lock.close()
-            raise Locked(f"another process works on {folder}") from None
-        if not (folder / "spec.json").exists():
-            _write_atomically(folder / "spec.json", _json_bytes(spec))
+            raise Locked(f"another process works on {folder}")
+        try:
+            if not (folder / "spec.json").exists():
+                _write_atomically(folder / "spec.json", _json_bytes(spec))
+        except OSError:
+            self._lock.close()
+            raise
         self._metrics: BinaryIO | None = None
         self._lines = self._crc = 0
         self._cpu_before = 0.0
@@ -166,9 +204,12 @@ class RunFiles:
     def next_iteration(self) -> int:
         return self._lines + 1
 
+    @_of_the_store
     def begin(self, training: Training) -> None:
         """Put `training` back to the last sound checkpoint, if there is one."""
         (self.folder / "error.json").unlink(missing_ok=True)
+        for leftover in self.folder.glob("*.tmp"):
+            leftover.unlink(missing_ok=True)  # of a write that a crash cut short
         path = self.folder / "metrics.jsonl"
         kept = b""
         state = self._load_checkpoint()
@@ -179,16 +220,17 @@ class RunFiles:
             if len(written) == length and zlib.crc32(written) == crc:
                 training.restore(state)
                 kept, self._lines = written, lines
-                self._cpu_before = _cpu_seconds(self.folder)
+                before = _cpu_seconds(self.folder)
+                self._cpu_before = 0.0 if math.isnan(before) else before
             else:
                 self.problems.append("metrics.jsonl is damaged; the run starts again")
-        result = self.folder / "result.json"
-        if result.exists() and len(kept) < _read_json(result)["metrics_bytes"]:
-            result.unlink()  # of a run that starts again; a longer run keeps it until the end
+        if self._lines < finished_iterations(self.folder):
+            (self.folder / "result.json").unlink()  # the run starts again; a longer one keeps it
         if not path.exists() or path.read_bytes() != kept:
             _write_atomically(path, kept)  # drops a torn line, and lines after the checkpoint
         self._metrics, self._crc = path.open("ab"), zlib.crc32(kept)
 
+    @_of_the_store
     def record(self, record: Record) -> None:
         line = _json_bytes(record) + b"\n"
         metrics = self._open_metrics()
@@ -201,6 +243,7 @@ class RunFiles:
         if time.monotonic() - self._last_checkpoint >= self._checkpoint_seconds:
             self.checkpoint(training)
 
+    @_of_the_store
     def checkpoint(self, training: Training) -> None:
         """Save `training` as it is after the last recorded iteration."""
         metrics = self._open_metrics()
@@ -216,6 +259,7 @@ class RunFiles:
         _write_atomically(self.folder / "checkpoint.npz", npz_bytes(state))
         self._last_checkpoint = time.monotonic()
 
+    @_of_the_store
     def finish(self, training: Training, final: Final) -> None:
         """Write what is left of the run; `result.json` last, for it means done."""
         self.checkpoint(training)  # so that more iterations can be asked for later
@@ -231,6 +275,7 @@ class RunFiles:
         }
         self._conclude(result, training.policy, final.contexts, final.trajectories)
 
+    @_of_the_store
     def write_finished(self, run: "StoredRun") -> None:
         """Write a run that was finished elsewhere. There is no checkpoint to continue from."""
         (self.folder / "checkpoint.npz").unlink(missing_ok=True)
@@ -306,11 +351,27 @@ def is_locked(folder: Path) -> bool:
     if not path.exists():
         return False
     with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:  # shared: two who only ask do not get into each other's way
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False
+
+
+def _take_lock(file: BinaryIO) -> bool:
+    """Lock `file` for this process; the system lets go of it when we die, however we die.
+
+    Somebody who only asks whether it is locked holds it for a moment: we try for a second.
+    """
+    deadline = time.monotonic() + 1.0
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -355,15 +416,7 @@ def read_spec(folder: Path) -> dict[str, Any]:
 
 def read_run(folder: Path) -> StoredRun:
     """The finished run in `folder`, or a ValueError that says which file is damaged."""
-    result = _read_json(folder / "result.json")
-    content: dict[str, bytes] = {}
-    for name, crc in result["crc"].items():
-        path = folder / name
-        content[name] = path.read_bytes() if path.exists() else b""
-        if name == "metrics.jsonl":  # a continued run has more lines already
-            content[name] = content[name][: result["metrics_bytes"]]
-        if zlib.crc32(content[name]) != crc:
-            raise ValueError(f"{path} is damaged: its checksum is not the one in result.json")
+    result, content = _vouched(folder)
     final = read_npz(content["final.npz"])
     return StoredRun(
         read_spec(folder),
@@ -377,8 +430,31 @@ def read_run(folder: Path) -> StoredRun:
 
 
 def finished_runs(out: Path) -> list[StoredRun]:
-    """All finished runs below `out`, in order of experiment, algorithm and seed."""
-    return [read_run(folder) for folder in run_folders(out) if (folder / "result.json").exists()]
+    """All finished runs below `out`, in order; a damaged one is left out, with a warning."""
+    runs: list[StoredRun] = []
+    for folder in run_folders(out):
+        if (folder / "result.json").exists():
+            try:
+                runs.append(read_run(folder))
+            except ValueError as error:
+                warnings.warn(f"{error}; run it again to repair it", stacklevel=2)
+    return runs
+
+
+def _vouched(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The result in `folder` and the files it vouches for; a ValueError if one is damaged."""
+    result = _read_json(folder / "result.json")
+    if not {"iterations", "metrics_bytes", "crc"} <= set(result):
+        raise ValueError(f"{folder / 'result.json'} is damaged: it lacks numbers")
+    content: dict[str, bytes] = {}
+    for name, crc in result["crc"].items():
+        path = folder / name
+        content[name] = path.read_bytes() if path.exists() else b""
+        if name == "metrics.jsonl":  # a continued run has more lines already
+            content[name] = content[name][: result["metrics_bytes"]]
+        if zlib.crc32(content[name]) != crc:
+            raise ValueError(f"{path} is damaged: its checksum is not the one in result.json")
+    return result, content
 
 
 def npz_bytes(arrays: State) -> bytes:
@@ -400,8 +476,11 @@ def read_npz(content: bytes) -> State:
 
 
 def _cpu_seconds(folder: Path) -> float:
-    path = folder / "timing.json"
-    return float(_read_json(path)["cpu_seconds"]) if path.exists() else math.nan
+    """CPU time of the run so far; nan if nobody knows."""
+    try:
+        return float(_read_json(folder / "timing.json")["cpu_seconds"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return math.nan
 
 
 def _with_nan(record: dict[str, Any]) -> dict[str, Any]:
@@ -411,9 +490,12 @@ def _with_nan(record: dict[str, Any]) -> dict[str, Any]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_bytes())
-    except json.JSONDecodeError as error:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:  # no JSON, or no text
         raise ValueError(f"{path} is damaged: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} is damaged: it holds no object")
+    return cast(dict[str, Any], found)
 
 
 def _json_bytes(value: Any) -> bytes:
@@ -422,7 +504,7 @@ def _json_bytes(value: Any) -> bytes:
 
 def _write_atomically(path: Path, content: bytes) -> None:
     """Write all of `content` or nothing: temporary file, fsync, rename."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
             file.write(content)

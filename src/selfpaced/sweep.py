@@ -1,12 +1,13 @@
 """Many runs: from names and seeds to jobs, to an engine, to results."""
 
 import importlib
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from selfpaced.engines.job import Engine, Job, Watcher
+from selfpaced.engines.job import Engine, Job, Watcher, describe
 from selfpaced.engines.local import LocalEngine
 from selfpaced.experiments import Experiment, experiment
 from selfpaced.experiments.override import override
@@ -96,8 +97,10 @@ def plan(
     known = {algorithm for e in found for algorithm in chosen[e.name]}
     for path in overrides:
         named("algorithm of an override", path.partition(".")[0], known)
+    out = out.absolute()
     jobs: list[Job] = []
     for e in found:
+        problem = describe(e)
         length = check_at_least("iterations", e.iterations if iterations is None else iterations, 1)
         for name in chosen[e.name]:
             numbers = e.algorithm(name)
@@ -106,9 +109,14 @@ def plan(
                 if algorithm == name:
                     numbers = override(numbers, number, text)
             check_installed(numbers)
-            jobs += [Job(e, name, numbers, seed, length, out, checkpoint_seconds) for seed in seeds]
+            jobs += [
+                Job(e, name, numbers, seed, length, out, problem, checkpoint_seconds)
+                for seed in seeds
+            ]
     for job in jobs:
         _check_siblings(job)
+    for job in jobs[:: len(seeds)]:
+        _check_portable(job)
     part, parts = shard
     return jobs[part - 1 :: parts]
 
@@ -118,6 +126,17 @@ def _check_siblings(job: Job) -> None:
     check_spec(job.folder, job.spec)
     for sibling in sorted(job.folder.parent.glob("seed-*/spec.json"))[:1]:
         check_spec(sibling.parent, {**job.spec, "seed": read_spec(sibling.parent)["seed"]})
+
+
+def _check_portable(job: Job) -> None:
+    """A job can be sent to other processes and its spec be written down."""
+    try:
+        pickle.dumps(job)  # only to see whether it can be: nothing is ever loaded from a file
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"experiment {job.experiment.name!r} must be made of things that other processes can "
+            f"import, defined at the top of a module; {error}"
+        ) from error
 
 
 def execute_all(jobs: Sequence[Job], engine: Engine, watcher: Watcher) -> None:
@@ -188,6 +207,11 @@ def run(
         job, error = watcher.failures[0]
         raise SweepFailed(
             f"{len(watcher.failures)} of {len(jobs)} runs failed; {job.name}: {error}"
+        )
+    unfinished = [job for job in jobs if not job.done]
+    if unfinished:
+        raise SweepFailed(
+            f"{len(unfinished)} of {len(jobs)} runs are not finished: another launcher has them"
         )
     wanted = {job.experiment.name for job in jobs}
     return {name: found for name, found in load(out).items() if name in wanted}

@@ -195,6 +195,15 @@ def test_bad_numbers_get_an_error_that_names_them(make, message):
         ({"contexts": np.full((5, 2), 3.0)}, r"contexts must lie in Box.* first row 0: \[3.0"),
         ({"thetas": np.zeros((5, 3))}, r"thetas must be \(n, 2\)"),
         ({"thetas": np.zeros((4, 2))}, "thetas must have 5 rows, as contexts; got 4"),
+        (
+            {
+                "contexts": np.zeros((0, 2)),
+                "thetas": np.zeros((0, 2)),
+                "rewards": np.zeros(0),
+                "successes": np.zeros(0),
+            },
+            "samples must hold at least one rollout",
+        ),
         ({"successes": np.ones(2)}, r"successes must be \(5,\)"),
     ],
 )
@@ -216,7 +225,9 @@ def test_equal_rewards_leave_the_policy_sane():
         contexts, thetas = learner.ask(rng)
         flat = np.ones(len(contexts))
         learner.tell(Samples(contexts, thetas, flat, np.full(len(flat), np.nan)))
-    assert np.linalg.eigvalsh(learner.policy.covariance)[0] > 0
+    # Nothing was learned: the mean has drifted by sampling noise only.
+    assert np.abs(learner.policy.mean([0.0, 0.0])).max() < 0.5
+    assert learner.policy.entropy > problem().initial_policy.entropy - 1.0
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shlex
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -124,26 +126,33 @@ def main(arguments: list[str] | None = None) -> int:
     from rich.console import Console
 
     console, errors = Console(), Console(stderr=True)
+
+    def complain(text: str) -> None:
+        errors.print("error:", style="red", end=" ")
+        errors.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def warn(message: Warning | str, *_: object) -> None:
+        errors.print(f"warning: {message}", markup=False, highlight=False, soft_wrap=True)
+
+    warnings.showwarning = warn
     try:
         return _execute(command, overrides, console)
     except ValueError as error:
-        errors.print("[red]error:[/red]", str(error), highlight=False, markup=True, soft_wrap=True)
+        complain(str(error))
         return 2
+    except ModuleNotFoundError as error:
+        complain(_missing(error))
+        return 1
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        errors.print(f"[red]error:[/red] {error.strerror or error}{where}", soft_wrap=True)
-        return 1
-    except ModuleNotFoundError as error:
-        errors.print(f"[red]error:[/red] {_missing(error)}", soft_wrap=True, highlight=False)
+        complain(f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else ""))
         return 1
     except KeyboardInterrupt:
-        again = f"selfpaced {' '.join(words)}"
-        errors.print(
-            f"stopped; every run has a checkpoint. To continue:\n  {again}", soft_wrap=True
-        )
+        again = shlex.join(["selfpaced", *words])
+        text = f"stopped; what was under way has a checkpoint. To continue:\n  {again}"
+        errors.print(text, markup=False, highlight=False, soft_wrap=True)
         return 130
 
 
@@ -282,8 +291,10 @@ def _unpack(command: Unpack, console: "Console") -> None:
     from selfpaced.packed import restore_store
 
     for path in command.files:
-        count = restore_store(path, command.out)
-        console.print(f"{path}: {count} runs restored to {command.out}", highlight=False)
+        restored, left = restore_store(path, command.out)
+        text = f"{path}: {restored} runs restored to {command.out}"
+        text += f", {left} left as they were there" if left else ""
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _export(command: Export, console: "Console") -> None:

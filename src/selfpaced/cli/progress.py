@@ -80,6 +80,7 @@ class Bars(Collector):
     def elsewhere(self, job: Job) -> None:
         super().elsewhere(job)
         self._end(job)
+        self._say(f"{job.name}: another launcher works on it")
 
     def retried(self, job: Job, reason: str) -> None:
         self._say(f"{job.name}: its process died by {reason}; it continues from its checkpoint")
@@ -92,11 +93,11 @@ class Bars(Collector):
 
     def summarise(self, asked: int) -> int:
         """What is left to say at the end, and the exit code."""
-        if self.others:
-            self._say(f"{len(self.others)} of {asked} runs are being executed by another launcher")
         if self.failures:
             self._say(f"{len(self.failures)} of {asked} runs failed; see `selfpaced status`")
-        return 1 if self.failures else 0
+        elif self._done < asked:
+            self._say(f"{asked - self._done} of {asked} runs are not finished: others have them")
+        return 1 if self._done < asked else 0
 
     def _end(self, job: Job) -> None:
         if (bar := self._bars.pop(job.name, None)) is not None:

@@ -1,5 +1,7 @@
 """One run that was asked for, and how it is executed, wherever that is."""
 
+import json
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from selfpaced.store import (
     CHECKPOINT_SECONDS,
     FORMAT,
     RunFiles,
+    asked_iterations,
     finished_iterations,
     plain,
     run_folder,
@@ -33,6 +36,7 @@ class Job:
     seed: int
     iterations: int
     out: Path
+    problem: dict[str, Any]  # what `describe` says of the experiment's problem
     checkpoint_seconds: float = CHECKPOINT_SECONDS
 
     @property
@@ -51,12 +55,39 @@ class Job:
             "experiment": self.experiment.name,
             "algorithm": self.algorithm,
             "numbers": plain(self.numbers),
+            "problem": self.problem,
             "seed": self.seed,
         }
 
     @property
     def done(self) -> bool:
         return finished_iterations(self.folder) >= self.iterations
+
+
+def describe(experiment: Experiment) -> dict[str, Any]:
+    """What identifies the experiment's problem and how it is measured, as plain data."""
+    problem = experiment.problem()
+    return {
+        "task": type(problem.task).__name__,
+        "contexts": _short(plain(problem.task.context_space)),
+        "thetas": _short(plain(problem.task.theta_space)),
+        "target": _short(plain(problem.target)),
+        "initial_contexts": _short(plain(problem.initial_contexts)),
+        "initial_policy": _short(plain(problem.initial_policy.arrays())),
+        "value_features": _short(problem.value_features.spec()),
+        "reward_shift": problem.reward_shift,
+        "measure": [
+            experiment.measure_every,
+            experiment.measure_rollouts,
+            experiment.final_rollouts,
+        ],
+    }
+
+
+def _short(value: Any) -> Any:
+    """`value` itself, or a checksum of it where it is long."""
+    text = json.dumps(value)
+    return value if len(text) < 200 else f"crc32 {zlib.crc32(text.encode()):08x}"
 
 
 class Stopped(Exception):
@@ -87,7 +118,9 @@ def execute(
                 files.checkpoint(training)
                 raise Stopped
 
-        budget = budget_of(job.experiment, job.iterations)
+        # Somebody may have asked for more than we: a result must not depend on who was stopped.
+        length = max(job.iterations, asked_iterations(job.folder))
+        budget = budget_of(job.experiment, length)
         final = train_to_end(training, problem, streams, budget, files, after_iteration)
         files.finish(training, final)
         return files.problems

@@ -13,10 +13,11 @@ import traceback
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
 from selfpaced.engines.job import ONE_THREAD, Job, Watcher, execute
-from selfpaced.store import Locked, last_record, write_error
+from selfpaced.maths.arrays import check_at_least
+from selfpaced.store import Locked, StoreError, last_record, write_error
 
 RETRIES = 3  # of a run whose worker or node is lost
 POLL_SECONDS = 0.5
@@ -28,14 +29,16 @@ class RayEngine:
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         """On the cluster at `address`; without one, a local cluster of `workers` processors."""
-        self._workers, self._address = workers, address
+        self._workers = None if workers is None else check_at_least("workers", workers, 1)
+        self._address = address
 
     def run(self, jobs: list[Job], watcher: Watcher) -> None:
-        """Execute `jobs`. OSError if the disk fails."""
+        """Execute `jobs`. StoreError if the disk fails."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         started_here = not ray.is_initialized()
         if started_here:
-            options: dict[str, Any] = {"address": self._address, "log_to_driver": False}
+            # "local", for Ray would otherwise look for the last cluster, dead or alive
+            options: dict[str, Any] = {"address": self._address or "local", "log_to_driver": False}
             if self._address is None:
                 options |= {"num_cpus": self._workers, "include_dashboard": False}
             ray.init(logging_level=logging.ERROR, **options)
@@ -50,6 +53,14 @@ class RayEngine:
             num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": ONE_THREAD}
         )(_work)
         pending: dict[Any, Job] = {task.remote(job): job for job in jobs}
+        try:
+            self._watch(pending, watcher)
+        except BaseException:
+            for reference in pending:  # the cluster may be the user's, and live on
+                ray.cancel(reference, force=True)
+            raise
+
+    def _watch(self, pending: dict[Any, Job], watcher: Watcher) -> None:
         seen: dict[Any, int] = {}
         while pending:
             ready, _ = ray.wait(list(pending), timeout=POLL_SECONDS)
@@ -73,6 +84,11 @@ def _show_progress(reference: Any, job: Job, seen: dict[Any, int], watcher: Watc
 def _settle(reference: Any, job: Job, watcher: Watcher) -> None:
     try:
         kind, content = ray.get(reference)
+    except RayTaskError as error:  # it did not come to our code: a module is missing there, say
+        message = str(error)
+        write_error(job.folder, message)
+        watcher.failed(job, message)
+        return
     except RayError as error:
         message = f"lost {RETRIES + 1} times: {str(error).splitlines()[0]}"
         write_error(job.folder, message)
@@ -83,7 +99,7 @@ def _settle(reference: Any, job: Job, watcher: Watcher) -> None:
     elif kind == "elsewhere":
         watcher.elsewhere(job)
     elif kind == "disk":
-        raise OSError(*content)
+        raise StoreError(*content)
     else:
         watcher.failed(job, content)
 
@@ -98,7 +114,7 @@ def _work(job: Job) -> tuple[str, Any]:
             if time.monotonic() > deadline:
                 return "elsewhere", None
             time.sleep(1.0)
-        except OSError as error:
+        except StoreError as error:
             return "disk", (error.errno, error.strerror, str(error.filename or job.folder))
         except Exception:  # whatever it is, it is reported, with its traceback
             message = traceback.format_exc()

@@ -1,5 +1,6 @@
 """What an experiment is: a problem, the algorithms to compare on it, and a budget."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -29,6 +30,12 @@ class Experiment:
 
     def __post_init__(self) -> None:
         check_at_least("iterations", self.iterations, 1)
+        for name in (self.name, *self.algorithms):
+            if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+                raise ValueError(
+                    f"name must be letters, digits, '-', '_' and '.', for it names a folder; "
+                    f"got {name!r}"
+                )
 
     def algorithm(self, name: str) -> Algorithm:
         """The algorithm called `name`, or an error that suggests one."""

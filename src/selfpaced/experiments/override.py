@@ -8,8 +8,9 @@ from typing import Any
 from selfpaced.suggest import named
 
 
-def override(numbers: Any, path: str, text: str) -> Any:
+def override(numbers: Any, path: str, text: str | float) -> Any:
     """A copy of the dataclass `numbers` with the field at the dotted `path` set to `text`."""
+    text = str(text)
     name, _, rest = path.partition(".")
     fields = [field.name for field in dataclasses.fields(numbers)]
     named(f"number of {type(numbers).__name__}", name, fields)

@@ -101,6 +101,8 @@ def _described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
 def checked_samples(samples: Samples, task: Task) -> Samples:
     """`samples` that a learner may be told, or a ValueError that names the fault."""
     contexts = task.context_space.check("contexts", samples.contexts)
+    if len(contexts) == 0:
+        raise ValueError("samples must hold at least one rollout; got none")
     thetas = check_rows("thetas", samples.thetas, task.theta_space.dimension)
     if len(thetas) != len(contexts):
         raise ValueError(f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}")

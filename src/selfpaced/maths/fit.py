@@ -21,7 +21,6 @@ from selfpaced.maths.arrays import Array, cholesky, solve_lower
 from selfpaced.maths.gaussian import Gaussian, log_det
 from selfpaced.maths.policy import LinearGaussianPolicy
 
-CONDITION = 1e-12  # eigenvalues of a covariance are kept above this share of the largest
 ETA_BRACKET = (1e-8, 1e12)  # where the multiplier of an active bound is looked for
 
 
@@ -197,15 +196,14 @@ def _gaussian_at(old: Gaussian, part: _Part, eta: float) -> Gaussian | None:
 
 
 def _unwhitened(white: Array, chol: Array) -> Array | None:
-    """chol white chol^T, eigenvalues kept above CONDITION of the largest; None if not finite."""
+    """chol white chol^T; None if rounding has made it singular.
+
+    Within the bound `white` is far from singular: KL(old || new) would be infinite there.
+    """
     covariance = chol @ white @ chol.T
     covariance = (covariance + covariance.T) / 2
-    if not np.isfinite(covariance).all():
+    try:
+        cholesky(covariance)
+    except np.linalg.LinAlgError:
         return None
-    values, vectors = np.linalg.eigh(covariance)
-    if values[-1] <= 0.0:
-        return None
-    if values[0] < CONDITION * values[-1]:
-        covariance = (vectors * np.maximum(values, CONDITION * values[-1])) @ vectors.T
-        covariance = (covariance + covariance.T) / 2
-    return covariance
+    return covariance if np.isfinite(covariance).all() else None

@@ -330,6 +330,7 @@ def sprl_weights(
 
     "creps": w_pi = exp(A / eta_p), as the paper's experiments. "derived": the weights that
     follow from the optimality conditions (appendix A), exp(A / eta_p - beta / (alpha + eta_mu)).
+    At alpha = 0 both are those of REPS: with V = 0, beta is 0 and there is nothing to divide by.
     The ridge is in units of the reward's temperature, so that scaled rewards learn alike.
     """
     if alpha == 0.0:

@@ -7,7 +7,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.packed import read_packed
-from selfpaced.store import StoredRun, finished_runs
+from selfpaced.store import StoredRun, differences, finished_runs
 
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
 ORDER = ("sprl", "creps", "cmaes", "goalgan", "saggriac", "ppo")  # in tables and legends
@@ -81,6 +81,14 @@ def stored_runs(*paths: str | Path) -> list[StoredRun]:
             runs += finished_runs(path)
             for file in sorted(path.glob("*.packed")):
                 runs += read_packed(file)
+    first: dict[tuple[str, str], StoredRun] = {}
+    for run in runs:
+        other = first.setdefault((run.experiment, run.algorithm), run)
+        if found := list(differences({**run.spec, "seed": other.seed}, other.spec)):
+            raise ValueError(
+                f"runs of {run.algorithm} on {run.experiment} with different specs do not go into "
+                f"one table: {'; '.join(found)}"
+            )
     return list({(r.experiment, r.algorithm, r.seed): r for r in runs}.values())
 
 
@@ -96,8 +104,11 @@ def load(*paths: str | Path) -> dict[str, dict[str, Group]]:
 
 
 def quantiles(values: Array) -> tuple[Array, Array, Array]:
-    """10%, 50% and 90% over the first axis; with infinities, of the sorted values as they are."""
-    method = "linear" if np.isfinite(values).all() else "nearest"
+    """10%, 50% and 90% over the first axis.
+
+    With infinities ("never") no values are averaged: half the seeds is not enough for a median.
+    """
+    method = "linear" if np.isfinite(values).all() else "higher"
     low, middle, high = np.quantile(values, [LOW, MEDIAN, HIGH], axis=0, method=method)
     return low, middle, high
 

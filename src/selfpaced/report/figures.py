@@ -51,7 +51,7 @@ def learning_curves(members: list[Group], title: str) -> Any:
     for axes in (success, reward):
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-    if members:
+    if success.get_legend_handles_labels()[0]:
         success.legend(frameon=False, loc="best")
     seeds = sorted({len(group.runs) for group in members})
     count = " and ".join(str(n) for n in seeds)

@@ -48,7 +48,7 @@ class RowTask:
         if engine not in ("local", "ray"):
             raise ValueError(f"engine must be 'local' or 'ray'; got {engine!r}")
         self.context_space, self.theta_space = context_space, theta_space
-        count = check_at_least("workers", workers or os.cpu_count() or 1, 1)
+        count = check_at_least("workers", os.cpu_count() or 1 if workers is None else workers, 1)
         self._pool = (
             _Processes(function, noisy, count) if engine == "local" else _Ray(function, noisy)
         )
@@ -112,6 +112,13 @@ class _Processes:
         self._workers: list[_Worker] = []
 
     def map(self, rows: list[Row]) -> list[tuple[float, float]]:
+        try:
+            return self._map(rows)
+        except BaseException:
+            self.close()  # replies under way belong to these rows: nobody may read them as others'
+            raise
+
+    def _map(self, rows: list[Row]) -> list[tuple[float, float]]:
         while len(self._workers) < min(self._count, len(rows)):
             self._workers.append(self._launch())
         scores: dict[int, tuple[float, float]] = {}
@@ -124,7 +131,7 @@ class _Processes:
                 attempts[worker.index] += 1
                 try:
                     worker.pipe.send(rows[worker.index])
-                except BrokenPipeError:  # it died while it was idle
+                except (BrokenPipeError, ConnectionResetError):  # it died while it was idle
                     idle[-1] = self._replace(worker)
                     waiting.append(worker.index)
                     continue
@@ -135,10 +142,9 @@ class _Processes:
                 index = worker.index
                 try:
                     score, error = worker.pipe.recv()
-                except EOFError:
+                except (EOFError, ConnectionResetError):
                     fresh = self._replace(worker)
                     if attempts[index] > RETRIES:
-                        self.close()
                         raise RowError(
                             f"the worker died {attempts[index]} times, at last by "
                             f"{_ending(worker.process)}, on {_describe(index, rows[index])}"
@@ -147,7 +153,6 @@ class _Processes:
                     idle.append(fresh)
                     continue
                 if error is not None:
-                    self.close()
                     raise RowError(f"{error}\non {_describe(index, rows[index])}")
                 scores[index] = score
                 idle.append(worker)
@@ -206,7 +211,8 @@ class _Ray:
 
     def map(self, rows: list[Row]) -> list[tuple[float, float]]:
         if not self._ray.is_initialized():
-            self._ray.init(logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+            options = {"log_to_driver": False, "include_dashboard": False}
+            self._ray.init(address="local", logging_level="ERROR", **options)
         pending = [self._task.remote(row) for row in rows]
         scores: list[tuple[float, float]] = []
         for index, reference in enumerate(pending):
