@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1] / "src" / "selfpaced"
 ORDER = [
     {"maths"},
     {"types", "suggest", "extras"},
+    {"files"},
     {"randomness"},
     {"tasks", "teachers", "learners"},
     {"experiments"},

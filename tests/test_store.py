@@ -8,6 +8,7 @@ from small_experiments import ALGORITHMS, BOWL
 
 from selfpaced import SPRL
 from selfpaced.engines.job import Job, Stopped, describe, execute
+from selfpaced.files import plain
 from selfpaced.store import (
     Locked,
     RunFiles,
@@ -17,7 +18,6 @@ from selfpaced.store import (
     finished_runs,
     is_locked,
     last_record,
-    plain,
     read_run,
     recorded_iterations,
 )

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from selfpaced.files import plain
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.features import features_from
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -29,7 +30,6 @@ from selfpaced.store import (
     StoredRun,
     ask_for,
     finished_iterations,
-    plain,
     recorded_iterations,
     run_folder,
 )

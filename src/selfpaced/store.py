@@ -20,21 +20,27 @@ import dataclasses
 import fcntl
 import functools
 import importlib.metadata
-import io
 import json
 import math
 import os
 import platform
 import time
 import warnings
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
 
+from selfpaced.files import (
+    differences,
+    json_bytes,
+    npz_bytes,
+    read_json,
+    read_npz,
+    write_atomically,
+)
 from selfpaced.maths.policy import LinearGaussianPolicy, load_policy
 from selfpaced.training import Final, Record
 from selfpaced.types import AnyArray, State, Training
@@ -44,42 +50,10 @@ FORMAT = 1
 VERSIONS_OF = ("selfpaced", "numpy", "scipy", "mujoco")
 
 
-def plain(value: Any) -> Any:
-    """`value` as JSON can hold it: dataclasses by name, arrays as lists, nan as null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"type": type(value).__name__, **fields}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in cast(Mapping[Any, Any], value).items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in cast(list[Any], value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)  # "inf", "-inf"
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Path):
-        return str(value)
-    if callable(value) and hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
-    return {"type": type(value).__name__, **plain(vars(value))}  # a user's own schedule, say
-
-
-def differences(asked: Any, stored: Any, path: str = "") -> Iterator[str]:
-    """Each place where two specs differ, in words."""
-    if isinstance(asked, dict) and isinstance(stored, dict):
-        a, s = cast(dict[str, Any], asked), cast(dict[str, Any], stored)
-        for key in sorted({*a, *s}):
-            yield from differences(a.get(key), s.get(key), f"{path}.{key}" if path else key)
-    elif asked != stored:
-        yield f"{path} is {stored!r} there and {asked!r} here"
-
-
 def check_spec(folder: Path, spec: dict[str, Any]) -> None:
     """A ValueError that names each difference if `folder` holds a run with another spec."""
     path = folder / "spec.json"
-    if path.exists() and (found := list(differences(spec, _read_json(path)))):
+    if path.exists() and (found := list(differences(spec, read_json(path)))):
         raise ValueError(
             f"{folder} holds a run with another spec: {'; '.join(found)}. "
             "Choose another --out, or remove that folder"
@@ -91,15 +65,15 @@ def ask_for(folder: Path, spec: dict[str, Any], iterations: int) -> None:
     check_spec(folder, spec)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "spec.json").exists():
-        _write_atomically(folder / "spec.json", _json_bytes(spec))
+        write_atomically(folder / "spec.json", json_bytes(spec))
     if asked_iterations(folder) < iterations:
-        _write_atomically(folder / "budget.json", _json_bytes({"iterations": iterations}))
+        write_atomically(folder / "budget.json", json_bytes({"iterations": iterations}))
 
 
 def asked_iterations(folder: Path) -> int:
     """How long the run in `folder` shall be; 0 if nobody has said."""
     path = folder / "budget.json"
-    return int(_read_json(path)["iterations"]) if path.exists() else 0
+    return int(read_json(path)["iterations"]) if path.exists() else 0
 
 
 def finished_iterations(folder: Path) -> int:
@@ -190,7 +164,7 @@ class RunFiles:
             raise Locked(f"another process works on {folder}")
         try:
             if not (folder / "spec.json").exists():
-                _write_atomically(folder / "spec.json", _json_bytes(spec))
+                write_atomically(folder / "spec.json", json_bytes(spec))
         except OSError:
             self._lock.close()
             raise
@@ -227,12 +201,12 @@ class RunFiles:
         if self._lines < finished_iterations(self.folder):
             (self.folder / "result.json").unlink()  # the run starts again; a longer one keeps it
         if not path.exists() or path.read_bytes() != kept:
-            _write_atomically(path, kept)  # drops a torn line, and lines after the checkpoint
+            write_atomically(path, kept)  # drops a torn line, and lines after the checkpoint
         self._metrics, self._crc = path.open("ab"), zlib.crc32(kept)
 
     @_of_the_store
     def record(self, record: Record) -> None:
-        line = _json_bytes(record) + b"\n"
+        line = json_bytes(record) + b"\n"
         metrics = self._open_metrics()
         metrics.write(line)
         metrics.flush()
@@ -255,8 +229,8 @@ class RunFiles:
             "store.lines": np.array(self._lines),
         }
         cpu = self._cpu_before + time.process_time() - self._cpu_started
-        _write_atomically(self.folder / "timing.json", _json_bytes({"cpu_seconds": cpu}))
-        _write_atomically(self.folder / "checkpoint.npz", npz_bytes(state))
+        write_atomically(self.folder / "timing.json", json_bytes({"cpu_seconds": cpu}))
+        write_atomically(self.folder / "checkpoint.npz", npz_bytes(state))
         self._last_checkpoint = time.monotonic()
 
     @_of_the_store
@@ -279,12 +253,12 @@ class RunFiles:
     def write_finished(self, run: "StoredRun") -> None:
         """Write a run that was finished elsewhere. There is no checkpoint to continue from."""
         (self.folder / "checkpoint.npz").unlink(missing_ok=True)
-        _write_atomically(self.folder / "metrics.jsonl", b"")
+        write_atomically(self.folder / "metrics.jsonl", b"")
         self._metrics, self._lines, self._crc = (self.folder / "metrics.jsonl").open("ab"), 0, 0
         for record in run.records:
             self.record(record)
         timing = {"cpu_seconds": run.cpu_seconds}
-        _write_atomically(self.folder / "timing.json", _json_bytes(timing))
+        write_atomically(self.folder / "timing.json", json_bytes(timing))
         self._conclude(run.result, run.policy, run.contexts, run.trajectories)
 
     def _conclude(
@@ -302,14 +276,14 @@ class RunFiles:
         files = {"policy.npz": npz_bytes(policy.arrays()), "final.npz": npz_bytes(arrays)}
         (self.folder / "result.json").unlink(missing_ok=True)  # of the run before it was continued
         for name, content in files.items():
-            _write_atomically(self.folder / name, content)
+            write_atomically(self.folder / name, content)
         crc = {name: zlib.crc32(content) for name, content in files.items()}
         vouched = {
             **result,
             "metrics_bytes": metrics.tell(),
             "crc": {"metrics.jsonl": self._crc, **crc},
         }
-        _write_atomically(self.folder / "result.json", _json_bytes(vouched))
+        write_atomically(self.folder / "result.json", json_bytes(vouched))
 
     def close(self) -> None:
         """Let go of the run."""
@@ -336,13 +310,13 @@ class RunFiles:
 
 def write_error(folder: Path, error: str) -> None:
     """Leave word in `folder` why its run failed."""
-    _write_atomically(folder / "error.json", _json_bytes({"error": error}))
+    write_atomically(folder / "error.json", json_bytes({"error": error}))
 
 
 def read_error(folder: Path) -> str | None:
     """Why the run in `folder` failed; None if it did not."""
     path = folder / "error.json"
-    return str(_read_json(path)["error"]) if path.exists() else None
+    return str(read_json(path)["error"]) if path.exists() else None
 
 
 def is_locked(folder: Path) -> bool:
@@ -411,7 +385,7 @@ def run_folders(out: Path) -> list[Path]:
 
 def read_spec(folder: Path) -> dict[str, Any]:
     """What was asked of the run in `folder`."""
-    return _read_json(folder / "spec.json")
+    return read_json(folder / "spec.json")
 
 
 def read_run(folder: Path) -> StoredRun:
@@ -443,7 +417,7 @@ def finished_runs(out: Path) -> list[StoredRun]:
 
 def _vouched(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The result in `folder` and the files it vouches for; a ValueError if one is damaged."""
-    result = _read_json(folder / "result.json")
+    result = read_json(folder / "result.json")
     if not {"iterations", "metrics_bytes", "crc"} <= set(result):
         raise ValueError(f"{folder / 'result.json'} is damaged: it lacks numbers")
     content: dict[str, bytes] = {}
@@ -457,28 +431,10 @@ def _vouched(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     return result, content
 
 
-def npz_bytes(arrays: State) -> bytes:
-    """`arrays` as an .npz file; the same arrays give the same bytes."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
-
-
-def read_npz(content: bytes) -> State:
-    """The arrays in an .npz file; a ValueError if it is damaged."""
-    if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise ValueError("not a whole .npz file")
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            return dict(file)
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
-        raise ValueError(str(error)) from error
-
-
 def _cpu_seconds(folder: Path) -> float:
     """CPU time of the run so far; nan if nobody knows."""
     try:
-        return float(_read_json(folder / "timing.json")["cpu_seconds"])
+        return float(read_json(folder / "timing.json")["cpu_seconds"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return math.nan
 
@@ -486,31 +442,3 @@ def _cpu_seconds(folder: Path) -> float:
 def _with_nan(record: dict[str, Any]) -> dict[str, Any]:
     """JSON's null back to nan."""
     return {name: math.nan if value is None else value for name, value in record.items()}
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:  # no JSON, or no text
-        raise ValueError(f"{path} is damaged: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} is damaged: it holds no object")
-    return cast(dict[str, Any], found)
-
-
-def _json_bytes(value: Any) -> bytes:
-    return json.dumps(plain(value), allow_nan=False).encode()
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write all of `content` or nothing: temporary file, fsync, rename."""
-    temporary = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise

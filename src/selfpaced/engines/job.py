@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfpaced.experiments.experiment import Experiment
+from selfpaced.files import plain
 from selfpaced.randomness import streams_of
 from selfpaced.store import (
     CHECKPOINT_SECONDS,
@@ -15,7 +16,6 @@ from selfpaced.store import (
     RunFiles,
     asked_iterations,
     finished_iterations,
-    plain,
     run_folder,
 )
 from selfpaced.training import Record, budget_of, train_to_end

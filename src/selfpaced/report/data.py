@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from selfpaced.files import differences
 from selfpaced.maths.arrays import Array
 from selfpaced.packed import read_packed
-from selfpaced.store import StoredRun, differences, finished_runs
+from selfpaced.store import StoredRun, finished_runs
 
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
 ORDER = ("sprl", "creps", "cmaes", "goalgan", "saggriac", "ppo")  # in tables and legends
