@@ -18,10 +18,10 @@ pytestmark = [
     ),  # Ray's own: sockets and processes it leaves to the system
 ]
 
-from ray.cluster_utils import Cluster  # noqa: E402
-from test_sweep import results  # noqa: E402
+from ray.cluster_utils import Cluster
+from test_sweep import results
 
-from selfpaced.engines.ray import RayEngine  # noqa: E402
+from selfpaced.engines.ray import RayEngine
 
 
 def test_ray_gives_the_same_results_as_processes(tmp_path):
