@@ -7,6 +7,8 @@ import numpy as np
 
 from selfpaced.maths.arrays import check_at_least, check_positive
 
+NO_KL = 1e-6  # stands for a sampled KL of 0 or less, where no alpha_max says what alpha is then
+
 
 class Progress(NamedTuple):
     """What a schedule may look at."""
@@ -35,10 +37,7 @@ class FractionOfReward:
     alpha_max: float = np.inf
 
     def __post_init__(self) -> None:
-        check_positive("zeta", self.zeta)
-        check_at_least("k_alpha", self.k_alpha, 0)
-        if not self.alpha_max > 0:
-            raise ValueError(f"alpha_max must be above 0; got {self.alpha_max}")
+        _check(self.zeta, self.k_alpha, self.alpha_max)
 
     def alpha(self, progress: Progress) -> float:
         if progress.iteration <= self.k_alpha:
@@ -59,7 +58,7 @@ class FractionOfGain:
     alpha_max: float = np.inf
 
     def __post_init__(self) -> None:
-        FractionOfReward.__post_init__(self)  # type: ignore[arg-type]  # the same three numbers
+        _check(self.zeta, self.k_alpha, self.alpha_max)
 
     def alpha(self, progress: Progress) -> float:
         if progress.iteration <= self.k_alpha:
@@ -68,8 +67,15 @@ class FractionOfGain:
         return _fraction(self.zeta, gain, progress.kl, self.alpha_max)
 
 
+def _check(zeta: float, k_alpha: int, alpha_max: float) -> None:
+    check_positive("zeta", zeta)
+    check_at_least("k_alpha", k_alpha, 0)
+    if not alpha_max > 0:
+        raise ValueError(f"alpha_max must be above 0; got {alpha_max}")
+
+
 def _fraction(zeta: float, reward: float, kl: float, alpha_max: float) -> float:
     """zeta reward / KL, at most alpha_max: also where the contexts are at the target already."""
-    if kl <= 0.0:
-        return alpha_max if np.isfinite(alpha_max) else zeta * reward / 1e-6
-    return min(zeta * reward / kl, alpha_max)
+    if kl <= 0.0 and np.isfinite(alpha_max):
+        return alpha_max
+    return min(zeta * reward / (kl if kl > 0.0 else NO_KL), alpha_max)
