@@ -26,7 +26,7 @@ from selfpaced.sweep import run
 FILES = ("metrics.jsonl", "result.json", "policy.npz", "final.npz")
 
 
-PROBLEM = describe(BOWL)
+PROBLEM = describe(BOWL, BOWL.problem())
 
 
 def job(out, iterations=20, numbers=ALGORITHMS["sprl"], problem=PROBLEM):

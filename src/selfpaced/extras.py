@@ -4,7 +4,17 @@ import dataclasses
 import importlib.util
 from typing import Any
 
-EXTRAS = {"cma": "cma", "ray": "ray", "tensorboard": "tensorboard", "torch": "torch"}
+EXTRAS = {
+    "cma": "cma",
+    "gymnasium": "gym",
+    "gymnasium_robotics": "mujoco",
+    "imageio_ffmpeg": "video",
+    "mujoco": "mujoco",
+    "ray": "ray",
+    "stable_baselines3": "sb3",
+    "tensorboard": "tensorboard",
+    "torch": "torch",
+}
 
 
 def how_to_install(package: str) -> str:
@@ -12,11 +22,11 @@ def how_to_install(package: str) -> str:
     return f"this needs the package {package}: pip install 'selfpaced[{EXTRAS[package]}]'"
 
 
-def check_installed(numbers: Any) -> None:
-    """A ValueError in one line if an algorithm, or a part of it, `needs` a missing package."""
-    package = getattr(numbers, "needs", None)
-    if package is not None and importlib.util.find_spec(package) is None:
-        raise ValueError(f"{type(numbers).__name__}: {how_to_install(package)}")
-    if dataclasses.is_dataclass(numbers):
-        for field in dataclasses.fields(numbers):
-            check_installed(getattr(numbers, field.name))
+def check_installed(part: Any) -> None:
+    """A ValueError in one line if a task, an algorithm, or a part of it `needs` what is missing."""
+    for package in getattr(part, "needs", ()):
+        if importlib.util.find_spec(package) is None:
+            raise ValueError(f"{type(part).__name__}: {how_to_install(package)}")
+    if dataclasses.is_dataclass(part):
+        for field in dataclasses.fields(part):
+            check_installed(getattr(part, field.name))

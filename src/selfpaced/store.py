@@ -41,7 +41,7 @@ from selfpaced.files import (
     read_npz,
     write_atomically,
 )
-from selfpaced.maths.policy import LinearGaussianPolicy, load_policy
+from selfpaced.maths.policy import Policy, load_policy
 from selfpaced.training import Final, Record
 from selfpaced.types import AnyArray, State, Training
 
@@ -264,7 +264,7 @@ class RunFiles:
     def _conclude(
         self,
         result: dict[str, Any],
-        policy: LinearGaussianPolicy,
+        policy: Policy,
         contexts: AnyArray,
         trajectories: AnyArray | None,
     ) -> None:
@@ -356,7 +356,7 @@ class StoredRun:
     records: list[Record]
     result: dict[str, Any]
     cpu_seconds: float
-    policy: LinearGaussianPolicy
+    policy: Policy
     contexts: AnyArray  # (10, d_c), of the target
     trajectories: AnyArray | None  # (10, t, d) on those contexts
 

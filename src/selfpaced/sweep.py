@@ -100,7 +100,9 @@ def plan(
     out = out.absolute()
     jobs: list[Job] = []
     for e in found:
-        problem = describe(e)
+        made = e.problem()
+        check_installed(made.task)
+        problem = describe(e, made)
         length = check_at_least("iterations", e.iterations if iterations is None else iterations, 1)
         for name in chosen[e.name]:
             numbers = e.algorithm(name)

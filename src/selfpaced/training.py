@@ -11,9 +11,8 @@ from threadpoolctl import threadpool_limits
 from selfpaced.experiments import Experiment, experiment
 from selfpaced.extras import check_installed
 from selfpaced.maths.arrays import Array, check_at_least
-from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.randomness import measuring, streams_of
-from selfpaced.types import Algorithm, Outcomes, Problem, Streams, Training, TrajectoryTask
+from selfpaced.types import Algorithm, Outcomes, Problem, Streams, Training
 
 FINAL_TRAJECTORIES = 10  # kept of every run, for figures
 Record = dict[str, Any]
@@ -91,12 +90,8 @@ def measure_on_target(
 
 def _final(training: Training, problem: Problem, rng: np.random.Generator, n: int) -> Final:
     outcomes = measure_on_target(training, problem, n, rng)
-    task = problem.task
-    contexts = problem.target.sample(FINAL_TRAJECTORIES, rng, task.context_space)
-    trajectories = None
-    if isinstance(task, TrajectoryTask):
-        thetas = training.policy.sample(contexts, rng, task.theta_space)
-        trajectories = task.trajectories(contexts, thetas, rng)
+    contexts = problem.target.sample(FINAL_TRAJECTORIES, rng, problem.task.context_space)
+    trajectories = training.trajectories(contexts, rng)
     at_mean = training.measure(np.tile(problem.target.mean, (n, 1)), rng)
     return Final(outcomes, at_mean, contexts, trajectories)
 
@@ -105,7 +100,7 @@ def _final(training: Training, problem: Problem, rng: np.random.Generator, n: in
 class Run:
     """A finished run."""
 
-    policy: LinearGaussianPolicy
+    policy: Any  # LinearGaussianPolicy, or the NetworkPolicy of what learns step by step
     records: list[Record]  # one per iteration
     final: Final
     cpu_seconds: float
@@ -173,6 +168,7 @@ def train(
         numbers, made = algorithm, setting
         check_at_least("iterations", iterations, 1)
         budget = Budget(iterations, measure_every=max(1, iterations // 50))
+    check_installed(made.task)
     check_installed(numbers)
     streams = streams_of(seed)
     started = time.process_time()

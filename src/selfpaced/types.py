@@ -1,6 +1,6 @@
 """What passes between tasks, learners, teachers and the loop: values and protocols."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -11,7 +11,7 @@ from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, default_value_features
 from selfpaced.maths.gaussian import Gaussian, gaussian_over
-from selfpaced.maths.policy import LinearGaussianPolicy, default_policy
+from selfpaced.maths.policy import LinearGaussianPolicy, Policy, default_policy
 
 Metrics = dict[str, float]
 AnyArray = NDArray[Any]
@@ -53,6 +53,17 @@ class TrajectoryTask(Protocol):
     """A task that can also return what happened over time, for figures."""
 
     def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array: ...
+
+
+@runtime_checkable
+class StepTask(Protocol):
+    """A task that can also be played step by step, by a policy that sees its state."""
+
+    def follow(
+        self, contexts: Array, act: Callable[[Array], Array]
+    ) -> tuple[Outcomes, Array]:
+        """Outcomes and trajectories; `act` maps observations (k, o) to actions (k, d)."""
+        ...
 
 
 class Learner(Protocol):
@@ -108,12 +119,16 @@ class Training(Protocol):
     @property
     def spent(self) -> Spent: ...
     @property
-    def policy(self) -> LinearGaussianPolicy: ...
+    def policy(self) -> Policy: ...
     def advance(self) -> Mapping[str, float | list[float] | list[list[float]]]:
         """One update and the rollouts before it; what to record of them."""
         ...
 
     def measure(self, contexts: Array, rng: np.random.Generator) -> Outcomes: ...
+    def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
+        """(n, t, d): what the policy does over time, where the task can tell."""
+        ...
+
     def state(self) -> State: ...
     def restore(self, state: State) -> None: ...
 

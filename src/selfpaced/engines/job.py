@@ -19,7 +19,7 @@ from selfpaced.store import (
     run_folder,
 )
 from selfpaced.training import Record, budget_of, train_to_end
-from selfpaced.types import Algorithm
+from selfpaced.types import Algorithm, Problem
 
 # The libraries that would start threads of their own in every worker.
 THREAD_COUNTS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -64,9 +64,8 @@ class Job:
         return finished_iterations(self.folder) >= self.iterations
 
 
-def describe(experiment: Experiment) -> dict[str, Any]:
+def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
     """What identifies the experiment's problem and how it is measured, as plain data."""
-    problem = experiment.problem()
     return {
         "task": type(problem.task).__name__,
         "contexts": _short(plain(problem.task.context_space)),

@@ -25,7 +25,7 @@ class CMAES:
     that all share the axis of rollouts.
     """
 
-    needs: ClassVar[str] = "cma"
+    needs: ClassVar[tuple[str, ...]] = ("cma",)
     n_samples: int = 50
     buffer_size: int = 10
     population: int | None = None  # rollouts per generation; pycma's default for the dimension

@@ -18,6 +18,7 @@ from selfpaced.types import (
     State,
     Streams,
     Task,
+    TrajectoryTask,
 )
 
 SAMPLED_CONTEXTS = 10  # of a teacher's batch, recorded for figures
@@ -70,6 +71,12 @@ class EpisodicTraining:
         """The policy as learnt, stochastic, on `contexts`."""
         thetas = self.policy.sample(contexts, rng, self._problem.task.theta_space)
         return checked(self._problem.task.evaluate(contexts, thetas, rng), len(contexts))
+
+    def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
+        task = self._problem.task
+        if not isinstance(task, TrajectoryTask):
+            return None
+        return task.trajectories(contexts, self.policy.sample(contexts, rng, task.theta_space), rng)
 
     def state(self) -> State:
         return {

@@ -18,6 +18,7 @@ from selfpaced.maths.gaussian import (
     normal_entropy,
     normal_log_prob,
 )
+from selfpaced.maths.network import NETWORK_FORMAT, NetworkPolicy, network_from
 
 FORMAT = "selfpaced-policy-1"
 
@@ -95,19 +96,33 @@ class LinearGaussianPolicy:
         np.savez(_npz(path), allow_pickle=False, **self.arrays())
 
 
-def load_policy(path: str | Path) -> LinearGaussianPolicy:
-    """The policy that `save` wrote to `path`."""
+Policy = LinearGaussianPolicy | NetworkPolicy  # of episodes; of steps
+
+
+def load_policy(path: str | Path) -> Any:
+    """The policy that `save` wrote to `path`, or a run kept there.
+
+    A `LinearGaussianPolicy`, or the `NetworkPolicy` of a run that learned step by step.
+    """
     file = _npz(path)
     if file.exists() and not zipfile.is_zipfile(file):
         raise ValueError(f"path must be a saved policy; {file} is damaged or none")
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            if "format" not in arrays or str(arrays["format"]) != FORMAT:
+            found = str(arrays["format"]) if "format" in arrays else ""
+            if found not in (FORMAT, NETWORK_FORMAT):
                 raise ValueError(f"path must be a saved policy ({FORMAT}); {file} is not")
-            features = features_from(json.loads(str(arrays["features"])))
-            return LinearGaussianPolicy(features, arrays["A"], arrays["covariance"])
+            return policy_from(dict(arrays))
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"path must be a saved policy; {file} is damaged: {error}") from error
+
+
+def policy_from(arrays: dict[str, NDArray[Any]]) -> Policy:
+    """The policy whose `arrays` these are."""
+    if str(arrays["format"]) == NETWORK_FORMAT:
+        return network_from(arrays)
+    features = features_from(json.loads(str(arrays["features"])))
+    return LinearGaussianPolicy(features, arrays["A"], arrays["covariance"])
 
 
 def constant_policy(features: Features, gaussian: Gaussian) -> LinearGaussianPolicy:

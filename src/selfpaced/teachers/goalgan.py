@@ -31,7 +31,7 @@ GENERATOR, DISCRIMINATOR = (256, 256), (128, 128)  # hidden units
 class GoalGAN:
     """GoalGAN."""
 
-    needs: ClassVar[str] = "torch"
+    needs: ClassVar[tuple[str, ...]] = ("torch",)
     noise: float = 0.05  # eps_NOISE: deviation added to generated contexts, in widths of the box
     train_every: int = 5  # Delta_TRAIN: batches between two trainings of the GAN
     steps: int = 250  # of each training; a step is one of the discriminator, one of the generator

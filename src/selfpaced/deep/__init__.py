@@ -1,0 +1,1 @@
+"""Learning step by step: Gymnasium environments and Stable-Baselines3."""

@@ -1,0 +1,118 @@
+"""Gymnasium environments of the tasks (extra `gym`; importing this module registers them).
+
+    import gymnasium
+    gymnasium.make("selfpaced.deep.environments:selfpaced/ReacherObstacles-v0")
+"""
+
+# Gymnasium's types are partly unknown:
+# pyright: reportUnknownMemberType=false
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from selfpaced.maths.arrays import Array, check_vector
+from selfpaced.tasks.kinematic import KinematicReacher
+from selfpaced.tasks.reacher import GOAL, STEPS, Reacher, at_goal, observe
+
+DECAY = 2.5  # of the reward per metre from the goal (appendix)
+FRAMES_PER_SECOND = 25  # of simulated time
+ONE = np.zeros(1, dtype=np.int64)  # the row of the only arm
+
+
+class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+    """The reacher step by step (appendix, "Reacher Experiment").
+
+    Observations (x, vx, y, vy) of the gripper, actions in [-1, 1]^2, reward exp(-2.5 d) of the
+    distance d to the goal over the table. Touching an obstacle puts the arm back to the start
+    within the episode, or, with `ends_at_contact`, ends the episode. `reset(options={"context":
+    sizes})` sets the sizes of the two obstacles, for this episode and those after it.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+        "render_modes": ["rgb_array"],
+        "render_fps": FRAMES_PER_SECOND,
+    }
+
+    def __init__(
+        self,
+        context: ArrayLike = (0.08, 0.08),
+        *,
+        ends_at_contact: bool = False,
+        kinematic: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        self.context_space = gymnasium.spaces.Box(
+            Reacher.context_space.low, Reacher.context_space.high, dtype=np.float64
+        )
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (4,), np.float32)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float32)
+        self.render_mode = render_mode
+        self._task = KinematicReacher() if kinematic else Reacher()
+        self._ends_at_contact = ends_at_contact
+        self._context = self._checked(context)
+        self._arms = self._task.arms(self._context[None])
+        self._camera: Any = None
+        if render_mode is not None and (kinematic or render_mode != "rgb_array"):
+            raise ValueError(f"render_mode must be rgb_array, with physics; got {render_mode!r}")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        if options is not None and "context" in options:
+            self._context = self._checked(options["context"])
+        self._arms = self._task.arms(self._context[None])
+        return self._observation(), self._info()
+
+    def step(
+        self, action: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        self._arms.move(ONE, np.clip(np.asarray(action, dtype=float), -1.0, 1.0)[None])
+        touched = bool(self._arms.touching[0])
+        if touched and not self._ends_at_contact:
+            self._arms.restart(ONE)
+        distance = np.linalg.norm(self._arms.grips[0, :2] - GOAL[:2])
+        reward = float(np.exp(-DECAY * distance))
+        ended = touched and self._ends_at_contact
+        return self._observation(), reward, ended, False, {**self._info(), "touched": touched}
+
+    def render(self) -> Any:
+        if self.render_mode is None:
+            raise ValueError("render_mode must be given to make() before rendering; got None")
+        if self._camera is None:
+            from selfpaced.tasks.fetch_camera import FetchCamera
+
+            self._camera = FetchCamera()
+        return self._camera.picture(self._context, self._arms)
+
+    def close(self) -> None:
+        if self._camera is not None:
+            self._camera.close()
+            self._camera = None
+
+    def _observation(self) -> NDArray[np.float32]:
+        return observe(self._arms)[0].astype(np.float32)
+
+    def _info(self) -> dict[str, Any]:
+        success = bool(at_goal(self._arms.grips)[0])
+        return {"context": self._context.copy(), "is_success": success}
+
+    def _checked(self, context: ArrayLike) -> Array:
+        found = check_vector("context", context, 2)
+        if not self.context_space.contains(found):
+            raise ValueError(f"context must lie in {Reacher.context_space}; got {found.tolist()}")
+        return found
+
+
+HERE = "selfpaced.deep.environments:ReacherObstacles"
+ENVIRONMENTS: dict[str, dict[str, Any]] = {
+    "selfpaced/ReacherObstacles-v0": {},
+    "selfpaced/ReacherObstaclesEnding-v0": {"ends_at_contact": True},
+    "selfpaced/ReacherObstaclesKinematic-v0": {"kinematic": True},
+}
+for _name, _arguments in ENVIRONMENTS.items():
+    if _name not in gymnasium.registry:
+        gymnasium.register(_name, HERE, max_episode_steps=STEPS, kwargs=_arguments)

@@ -1,0 +1,229 @@
+"""The reacher: a gripper moves over a table, around four obstacles, to a goal behind them.
+
+A context is the half-lengths of the first two obstacles: one end of each stays where it is and
+the box grows into the corridor. theta weighs 20 basis functions over time for each of the two
+displacements (Sec. 4.2 and the appendix's "Reacher Experiment"). Metres; the table is seen from
+above, x to the right and y up.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, BoolArray, IntArray, check_rows
+from selfpaced.maths.box import Box
+from selfpaced.maths.promp import basis
+from selfpaced.types import Outcomes
+
+STEPS = 150
+STEP_SECONDS = 0.04
+GOAL = np.array([1.3, 0.35, 0.5])
+HEIGHT = 0.5  # of the gripper over the floor, which it holds by itself
+KAPPA, NU = 20.0, 0.1  # Table 1
+SUCCESS_RADIUS = 0.05
+
+TABLE = np.array([[1.1, 0.35], [1.5, 1.15]])  # two corners; its top is at z = 0.4
+TABLE_TOP = 0.4
+WALLS = (  # centre, half size in x and y; 0.39 to 0.51 high. The front is open.
+    ((1.11, 0.75), (0.01, 0.4)),
+    ((1.49, 0.75), (0.01, 0.4)),
+    ((1.3, 1.14), (0.2, 0.01)),
+)
+WALL_Z, WALL_HALF_HEIGHT = 0.45, 0.06
+OBSTACLE_Z, OBSTACLE_HALF_HEIGHT = 0.45, 0.05
+OBSTACLE_HALF_WIDTH = 0.025
+YAWS = np.array([-0.5, -0.2, 1.7, 0.4])  # of the four obstacles
+DIRECTIONS = np.stack([np.cos(YAWS), np.sin(YAWS)], axis=1)
+FIXED_ENDS = np.array([[1.14, 0.92], [1.47, 0.65]])  # of the two that grow
+GROWS = np.array([1.0, -1.0])  # along their direction, or against it
+FIXED_CENTRES = np.array([[1.16, 0.65], [1.23, 0.52]])  # of the other two
+FIXED_HALF_LENGTHS = np.array([0.08, 0.11])
+
+BASES = 20
+TIMES = np.linspace(0.0, 1.0, STEPS)
+BASIS = basis(TIMES, np.linspace(-0.2, 1.2, BASES), 0.03)  # (STEPS, BASES)
+
+
+class Arms(Protocol):
+    """n arms, each among the obstacles of its own context."""
+
+    @property
+    def grips(self) -> Array:
+        """(n, 3): where the grippers are."""
+        ...
+
+    @property
+    def velocities(self) -> Array:
+        """(n, 2): how fast they move over the table."""
+        ...
+
+    @property
+    def touching(self) -> BoolArray:
+        """(n,): which touch an obstacle."""
+        ...
+
+    def move(self, rows: IntArray, actions: Array) -> None:
+        """One step of the arms `rows` (k,) by `actions` (k, 2) in [-1, 1]."""
+        ...
+
+    def restart(self, rows: IntArray) -> None:
+        """Put the arms `rows` back to the start."""
+        ...
+
+
+class Play(NamedTuple):
+    """What a batch of rollouts did. After contact, or at the goal, a rollout stays where it is."""
+
+    paths: Array  # (n, STEPS + 1, 3): the grippers
+    touched: BoolArray  # (n,): ended at an obstacle
+    steps: IntArray  # (n,): until the end
+
+
+class Reacher:
+    """The reacher in MuJoCo, with the Fetch arm (extra `mujoco`).
+
+    Contexts (n, 2): half-lengths of obstacles 1 and 2; thetas (n, 40).
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("mujoco", "gymnasium_robotics")
+    context_space = Box([0.01, 0.01], [0.09, 0.09])
+    theta_space = Box([-100.0] * 2 * BASES, [100.0] * 2 * BASES)
+    context_names = ("size of obstacle 1", "size of obstacle 2")
+
+    def __init__(self) -> None:
+        self._fetch: Any = None
+
+    def arms(self, contexts: Array) -> Arms:
+        """Arms at the start, one per row of `contexts` (n, 2)."""
+        from selfpaced.tasks.fetch import Fetch
+
+        if self._fetch is None:
+            self._fetch = Fetch()  # takes a moment to compile
+        return self._fetch.arms(contexts)
+
+    def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
+        contexts, thetas = self._checked(contexts, thetas)
+        wanted = displacements(thetas)
+        return outcomes(self._move(contexts, wanted), (wanted**2).sum(axis=(1, 2)))
+
+    def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
+        """(n, STEPS + 1, 2) positions of the gripper over the table."""
+        contexts, thetas = self._checked(contexts, thetas)
+        return self._move(contexts, displacements(thetas)).paths[:, :, :2]
+
+    def follow(self, contexts: Array, act: Callable[[Array], Array]) -> tuple[Outcomes, Array]:
+        """Outcomes and trajectories of a policy that sees (x, vx, y, vy) at every step.
+
+        The rules are those of the episodes: contact ends a rollout. Effort counts until the end.
+        """
+        arms = self.arms(check_rows("contexts", contexts, 2))
+        effort = np.zeros(len(contexts))
+
+        def answer(step: int, rows: IntArray) -> Array:
+            actions = np.clip(act(observe(arms)[rows]), -1.0, 1.0)
+            effort[rows] += (actions**2).sum(axis=1)
+            return actions
+
+        played = play(arms, answer)
+        return outcomes(played, effort), played.paths[:, :, :2]
+
+    def _move(self, contexts: Array, wanted: Array) -> Play:
+        actions = np.clip(wanted, -1.0, 1.0)
+        return play(self.arms(contexts), lambda step, rows: actions[rows, step])
+
+    def _checked(self, contexts: Array, thetas: Array) -> tuple[Array, Array]:
+        contexts = check_rows("contexts", contexts, 2)
+        thetas = check_rows("thetas", thetas, 2 * BASES)
+        if len(thetas) != len(contexts):
+            raise ValueError(
+                f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}"
+            )
+        return contexts, thetas
+
+    def draw(self, context: Array, trajectories: Array, axes: Any) -> None:
+        """Draw the table with the obstacles of `context` (2,) and trajectories (k, t, 2)."""
+        draw_scene(context, axes)
+        for path in trajectories:
+            axes.plot(path[:, 0], path[:, 1], linewidth=1, alpha=0.8)
+
+
+def displacements(thetas: Array) -> Array:
+    """(n, STEPS, 2): the actions that thetas (n, 40) ask for, not yet clipped."""
+    return BASIS @ thetas.reshape(-1, BASES, 2)
+
+
+def play(arms: Arms, act: Callable[[int, IntArray], Array]) -> Play:
+    """Move `arms` until each has touched an obstacle, reached the goal, or made all its steps.
+
+    `act(step, rows)` gives the actions (k, 2) of the arms `rows` (k,) that still move.
+    """
+    n = len(arms.grips)
+    paths = np.empty((n, STEPS + 1, 3))
+    paths[:, 0] = arms.grips
+    steps = np.zeros(n, dtype=np.intp)
+    rows: IntArray = np.arange(n)
+    for step in range(STEPS):
+        if rows.size:
+            arms.move(rows, act(step, rows))
+            steps[rows] += 1
+            rows = rows[~(arms.touching | at_goal(arms.grips))[rows]]
+        paths[:, step + 1] = arms.grips
+    return Play(paths, arms.touching.copy(), steps)
+
+
+def observe(arms: Arms) -> Array:
+    """(n, 4): position and velocity, x before y, as policies see them."""
+    positions, velocities = arms.grips, arms.velocities
+    return np.stack(
+        [positions[:, 0], velocities[:, 0], positions[:, 1], velocities[:, 1]], axis=1
+    )
+
+
+def at_goal(grips: Array) -> BoolArray:
+    """Which of the positions (n, 3) are within SUCCESS_RADIUS of the goal."""
+    return np.linalg.norm(grips - GOAL, axis=1) < SUCCESS_RADIUS
+
+
+def outcomes(played: Play, effort: Array) -> Outcomes:
+    """Reward and success of rollouts that cost `effort` (n,), the sum over time of |a|^2."""
+    last = played.paths[:, -1]
+    return Outcomes(reward(np.linalg.norm(last - GOAL, axis=1), effort), at_goal(last).astype(float))
+
+
+def reward(distance: Array, effort: Array) -> Array:
+    """kappa exp(-distance) - nu effort (appendix, "General Aspects").
+
+    The effort counts what the movement asks for, unclipped and to the last step, even where the
+    rollout ended early.
+    """
+    return KAPPA * np.exp(-distance) - NU * effort
+
+
+def obstacles(contexts: Array) -> tuple[Array, Array]:
+    """Centres (n, 4, 2) and half-lengths (n, 4) of the obstacles in `contexts` (n, 2)."""
+    n = len(contexts)
+    centres = np.empty((n, 4, 2))
+    centres[:, :2] = FIXED_ENDS + (GROWS * contexts)[:, :, None] * DIRECTIONS[:2]
+    centres[:, 2:] = FIXED_CENTRES
+    half_lengths = np.empty((n, 4))
+    half_lengths[:, :2] = contexts
+    half_lengths[:, 2:] = FIXED_HALF_LENGTHS
+    return centres, half_lengths
+
+
+def draw_scene(context: Array, axes: Any) -> None:
+    """The table with the obstacles of `context` (2,), from above, on Matplotlib axes."""
+    centres, half_lengths = obstacles(np.asarray(context, dtype=float)[None])
+    across = np.stack([-DIRECTIONS[:, 1], DIRECTIONS[:, 0]], axis=1) * OBSTACLE_HALF_WIDTH
+    along = DIRECTIONS * half_lengths[0][:, None]
+    corners = np.array([along + across, along - across, -along - across, -along + across])
+    (left, front), (right, back) = TABLE
+    axes.fill([left, right, right, left], [front, front, back, back], color="0.95", zorder=0)
+    for (x, y), (dx, dy) in WALLS:
+        axes.fill([x - dx, x + dx, x + dx, x - dx], [y - dy, y - dy, y + dy, y + dy], color="0.6")
+    for k in range(4):
+        axes.fill(*(centres[0, k] + corners[:, k]).T, color="#56b4e9", zorder=1)
+    axes.plot(*GOAL[:2], "o", color="crimson", markersize=6, zorder=3)
+    axes.set(xlim=(left - 0.02, right + 0.02), ylim=(front - 0.07, back + 0.02), aspect="equal")
+    axes.set(xticks=[], yticks=[])
