@@ -7,6 +7,10 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from hypothesis import settings
 
+from selfpaced.tasks import offscreen
+
+offscreen.prepare()  # before a test imports MuJoCo
+
 # CI judges a change, not luck; elsewhere Hypothesis goes on searching for new examples.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)

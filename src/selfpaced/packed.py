@@ -21,8 +21,7 @@ import numpy as np
 
 from selfpaced.files import plain
 from selfpaced.maths.arrays import Array
-from selfpaced.maths.features import features_from
-from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.maths.policy import Policy, policy_from
 from selfpaced.store import (
     Locked,
     Record,
@@ -36,7 +35,7 @@ from selfpaced.store import (
 from selfpaced.types import AnyArray
 
 SUFFIX = ".packed"
-FORMAT = 1
+FORMAT = 2
 SHOWN_SEEDS = 3  # of an algorithm whose trajectories and single contexts are kept
 TRAJECTORY_POINTS = 51  # of each trajectory, at most
 DAMAGE = (
@@ -147,10 +146,7 @@ def _pack_group(
         if name == "context_sample":  # drawn in figures, of the same seeds as the trajectories
             values[SHOWN_SEEDS:] = np.nan
         columns[f"metric.{name}"] = _compact(values, exact=name in EXACT)
-    policies = [run.policy for run in runs]
-    columns["A"] = np.array([policy.A for policy in policies], dtype=np.float32)
-    lower = np.tril_indices(policies[0].dimension)
-    columns["chol"] = np.array([policy.chol[lower] for policy in policies], dtype=np.float32)
+    columns |= _pack_policies([run.policy for run in runs])
     columns["contexts"] = np.array([run.contexts for run in runs], dtype=np.float32)
     paths = [
         _thinned(run.trajectories) for run in runs[:SHOWN_SEEDS] if run.trajectories is not None
@@ -159,7 +155,6 @@ def _pack_group(
         columns["trajectories"] = _compact(np.array(paths), exact=False)
     about = {
         "spec": {k: v for k, v in runs[0].spec.items() if k != "seed"},
-        "features": policies[0].features.spec(),
         "seeds": [run.seed for run in runs],
         "results": [run.result for run in runs],
         "cpu_seconds": [round(run.cpu_seconds, 2) for run in runs],
@@ -173,7 +168,6 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
         for name, values in columns.items()
         if name.startswith("metric.")
     }
-    features = features_from(about["features"])
     runs: list[StoredRun] = []
     for i, (seed, result) in enumerate(zip(about["seeds"], about["results"], strict=True)):
         records: list[Record] = []
@@ -184,10 +178,6 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
                     record[name] = values[i, k].tolist()
             if len(record) > 1:
                 records.append(record)
-        d = columns["A"].shape[1]
-        chol = np.zeros((d, d))
-        chol[np.tril_indices(d)] = columns["chol"][i]
-        policy = LinearGaussianPolicy(features, columns["A"][i], chol @ chol.T)
         paths = columns.get("trajectories")
         runs.append(
             StoredRun(
@@ -195,12 +185,47 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
                 records,
                 {k: math.nan if v is None else v for k, v in result.items()},
                 about["cpu_seconds"][i],
-                policy,
+                _unpack_policy(columns, i),
                 columns["contexts"][i].astype(float),
                 paths[i].astype(float) if paths is not None and i < len(paths) else None,
             )
         )
     return runs
+
+
+def _pack_policies(policies: list[Policy]) -> dict[str, AnyArray]:
+    """Policies of one algorithm as arrays with one row per run."""
+    columns: dict[str, AnyArray] = {}
+    rows = [policy.arrays() for policy in policies]
+    for name, first in rows[0].items():
+        if first.dtype.kind == "U":  # the format, the features: the same for all
+            columns[f"policy.{name}"] = first
+        elif name == "covariance":
+            lower = np.tril_indices(len(first))
+            chols = [np.linalg.cholesky(row[name])[lower] for row in rows]
+            columns["policy.chol"] = np.array(chols, dtype=np.float32)
+        else:
+            kind = np.float16 if name.startswith("weights.") else np.float32  # of a network
+            columns[f"policy.{name}"] = np.array([row[name] for row in rows], dtype=kind)
+    return columns
+
+
+def _unpack_policy(columns: dict[str, AnyArray], i: int) -> Policy:
+    arrays: dict[str, AnyArray] = {}
+    for column, values in columns.items():
+        name = column.removeprefix("policy.")
+        if name == column:
+            continue
+        if values.dtype.kind == "U":
+            arrays[name] = values
+        elif name == "chol":
+            d = columns["policy.A"].shape[1]
+            chol = np.zeros((d, d))
+            chol[np.tril_indices(d)] = values[i]
+            arrays["covariance"] = chol @ chol.T
+        else:
+            arrays[name] = values[i].astype(float)
+    return policy_from(arrays)
 
 
 def _compact(values: Array, *, exact: bool) -> AnyArray:

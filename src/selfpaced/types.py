@@ -59,9 +59,7 @@ class TrajectoryTask(Protocol):
 class StepTask(Protocol):
     """A task that can also be played step by step, by a policy that sees its state."""
 
-    def follow(
-        self, contexts: Array, act: Callable[[Array], Array]
-    ) -> tuple[Outcomes, Array]:
+    def follow(self, contexts: Array, act: Callable[[Array], Array]) -> tuple[Outcomes, Array]:
         """Outcomes and trajectories; `act` maps observations (k, o) to actions (k, d)."""
         ...
 

@@ -1,9 +1,13 @@
 """What every registered algorithm promises, on every experiment it is registered for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from selfpaced.deep.ppo import PPO
 from selfpaced.experiments import EXPERIMENTS
+from selfpaced.extras import check_installed
 from selfpaced.randomness import streams_of
 
 PAIRS = [(e.name, a) for e in EXPERIMENTS.values() for a in e.algorithms]
@@ -14,9 +18,26 @@ def pair(request):
     return request.param
 
 
+SMALL = {"n_samples": 6, "buffer_size": 2}  # where a rollout takes a while
+SMALL_PPO = {"environments": 2, "steps": 200, "epochs": 2, "minibatches": 4, "hidden": (16, 16)}
+
+
 def start(pair, seed=0):
     found = EXPERIMENTS[pair[0]]
-    return found.algorithm(pair[1]).start(found.problem(), streams_of(seed))
+    numbers, problem = found.algorithm(pair[1]), found.problem()
+    check_or_skip(problem.task, numbers)
+    if getattr(problem.task, "needs", ()):
+        numbers = replace(numbers, **SMALL, **(SMALL_PPO if isinstance(numbers, PPO) else {}))
+    return numbers.start(problem, streams_of(seed))
+
+
+def check_or_skip(*parts):
+    """Skip what needs an extra that is not installed."""
+    try:
+        for part in parts:
+            check_installed(part)
+    except ValueError as error:
+        pytest.skip(str(error))
 
 
 def advance(training, n):

@@ -5,29 +5,18 @@ import pytest
 
 pytest.importorskip("mujoco", reason="needs the extra mujoco")
 import mujoco
+from reacher_rows import purposeful
 
 from selfpaced.tasks import fetch
 from selfpaced.tasks.fetch import Fetch, arm_spec, place_obstacles
 from selfpaced.tasks.reacher import (
     BASES,
-    BASIS,
     GOAL,
     STEPS,
     Reacher,
     displacements,
     obstacles,
 )
-
-
-def purposeful(n, seed=0):
-    """Contexts and thetas on the way around the obstacles, more or less: all ends occur."""
-    rng = np.random.default_rng(seed)
-    contexts = Reacher.context_space.uniform(n, rng)
-    contexts[::2] *= 0.3  # a wide corridor for every other row
-    corners = np.array([[1.30, 1.12], [1.36, 0.8], [1.38, 0.5], [1.28, 0.32]])
-    path = np.stack([np.interp(np.linspace(0, 3, STEPS + 1), range(4), x) for x in corners.T], 1)
-    theta = np.linalg.lstsq(BASIS, np.diff(path, axis=0) / 0.034, rcond=None)[0]
-    return contexts, theta.ravel() + rng.normal(scale=0.05, size=(n, 2 * BASES))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +44,7 @@ def plain_rollout(context, theta):
         return grip, position, quaternion, touched
 
     mujoco.mj_forward(model, data)
-    data.mocap_pos[0] = data.site("robot0:grip").xpos + [-0.5398, 0.4059, -0.286]
+    data.mocap_pos[0] = data.site("robot0:grip").xpos + np.array([-0.5398, 0.4059, -0.286])
     data.mocap_quat[0] = [1, 0, 1, 0]
     for _ in range(50):
         grip, position, quaternion, touched = step()
@@ -71,7 +60,7 @@ def plain_rollout(context, theta):
             continue
         lift = np.clip(2 * (0.5 - grip[2]), -1, 1)
         data.mocap_pos[0] = position + 0.05 * np.array([*np.clip(action, -1, 1), lift])
-        data.mocap_quat[0] = quaternion + [1, 0, 1, 0]
+        data.mocap_quat[0] = quaternion + np.array([1, 0, 1, 0])
         grip, position, quaternion, touched = step()
         over = touched or np.linalg.norm(grip - [1.3, 0.35, 0.5]) < 0.05
     distance = np.linalg.norm(grip - [1.3, 0.35, 0.5])

@@ -101,6 +101,20 @@ class Export:
     """Folder for TensorBoard event files, one folder per run."""
 
 
+@dataclass
+class Watch:
+    """Film one rollout of a finished run's policy (extra: video)."""
+
+    run: Annotated[Path, Positional]
+    """Folder of the run, such as runs/reacher/sprl/seed-000."""
+    out: Path = Path("watch.mp4")
+    """The film; its last frame is written beside it as a PNG."""
+    context: tuple[float, ...] | None = None
+    """Context of the rollout; the target's mean if not given."""
+    seed: int = 0
+    """Of the rollout's own randomness."""
+
+
 Command = (
     Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Run, tyro.conf.subcommand("run")]
@@ -109,6 +123,7 @@ Command = (
     | Annotated[Pack, tyro.conf.subcommand("pack")]
     | Annotated[Unpack, tyro.conf.subcommand("unpack")]
     | Annotated[Export, tyro.conf.subcommand("export")]
+    | Annotated[Watch, tyro.conf.subcommand("watch")]
 )
 
 
@@ -187,6 +202,8 @@ def _execute(command: object, overrides: dict[str, str], console: "Console") -> 
         _unpack(command, console)
     elif isinstance(command, Export):
         _export(command, console)
+    elif isinstance(command, Watch):
+        _watch(command, console)
     return 0
 
 
@@ -214,7 +231,7 @@ def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
     from selfpaced.cli.progress import Bars
     from selfpaced.cli.tables import print_table
     from selfpaced.report.data import groups
-    from selfpaced.report.figures import learning_curves
+    from selfpaced.report.figures import final_trajectories, learning_curves
     from selfpaced.store import finished_runs
     from selfpaced.sweep import execute_all, make_engine, plan, seeds_from, shard_from
 
@@ -240,10 +257,16 @@ def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
     for name in names:
         shown = [group for group in members if group.experiment == name]
         if shown:
-            title = next(job.experiment.title for job in jobs if job.experiment.name == name)
-            path = command.out / f"{name}.png"
-            learning_curves(shown, title).savefig(path, dpi=150)
-            console.print(f"figure: {path}", highlight=False, soft_wrap=True)
+            setting = next(job.experiment for job in jobs if job.experiment.name == name)
+            figures = {"": learning_curves(shown, setting.title)}
+            task = setting.problem().task
+            if hasattr(task, "draw"):
+                figures["-trajectories"] = final_trajectories(shown, task, setting.title)
+            for suffix, figure in figures.items():
+                if figure is not None:
+                    path = command.out / f"{name}{suffix}.png"
+                    figure.savefig(path, dpi=150)
+                    console.print(f"figure: {path}", highlight=False, soft_wrap=True)
     return bars.summarise(len(jobs))
 
 
@@ -305,3 +328,15 @@ def _export(command: Export, console: "Console") -> None:
         raise ValueError("export needs a format: --tensorboard FOLDER")
     count = write_events(stored_runs(*command.paths), command.tensorboard)
     console.print(f"{count} runs; see them with: tensorboard --logdir {command.tensorboard}")
+
+
+def _watch(command: Watch, console: "Console") -> None:
+    sys.path.insert(0, os.getcwd())
+    from selfpaced.report.film import write_film
+    from selfpaced.watch import film_of
+
+    if command.out.suffix != ".mp4":
+        raise ValueError(f"out must end in .mp4; got {command.out}")
+    count = write_film(film_of(command.run, command.context, command.seed), command.out)
+    text = f"film: {command.out}, {count} frames; its last: {command.out.with_suffix('.png')}"
+    console.print(text, highlight=False, soft_wrap=True)

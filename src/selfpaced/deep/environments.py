@@ -1,7 +1,7 @@
 """Gymnasium environments of the tasks (extra `gym`; importing this module registers them).
 
-    import gymnasium
-    gymnasium.make("selfpaced.deep.environments:selfpaced/ReacherObstacles-v0")
+import gymnasium
+gymnasium.make("selfpaced.deep.environments:selfpaced/ReacherObstacles-v0")
 """
 
 # Gymnasium's types are partly unknown:
@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from selfpaced.maths.arrays import Array, check_vector
+from selfpaced.tasks import offscreen
 from selfpaced.tasks.kinematic import KinematicReacher
-from selfpaced.tasks.reacher import GOAL, STEPS, Reacher, at_goal, observe
+from selfpaced.tasks.reacher import GOAL, STEPS, Reacher, ReacherTask, at_goal, observe
 
 DECAY = 2.5  # of the reward per metre from the goal (appendix)
 FRAMES_PER_SECOND = 25  # of simulated time
+FARTHEST = 5.0  # metres and metres per second that no arm gets to
 ONE = np.zeros(1, dtype=np.int64)  # the row of the only arm
 
 
@@ -45,15 +47,17 @@ class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         render_mode: str | None = None,
     ) -> None:
         self.context_space = gymnasium.spaces.Box(
-            Reacher.context_space.low, Reacher.context_space.high, dtype=np.float64
+            ReacherTask.context_space.low, ReacherTask.context_space.high, dtype=np.float64
         )
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (4,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(-FARTHEST, FARTHEST, (4,), np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float32)
         self.render_mode = render_mode
+        if render_mode is not None:
+            offscreen.prepare()
         self._task = KinematicReacher() if kinematic else Reacher()
         self._ends_at_contact = ends_at_contact
         self._context = self._checked(context)
-        self._arms = self._task.arms(self._context[None])
+        self._arms: Any = self._task.arms(self._context[None])
         self._camera: Any = None
         if render_mode is not None and (kinematic or render_mode != "rgb_array"):
             raise ValueError(f"render_mode must be rgb_array, with physics; got {render_mode!r}")
@@ -86,7 +90,7 @@ class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             from selfpaced.tasks.fetch_camera import FetchCamera
 
             self._camera = FetchCamera()
-        return self._camera.picture(self._context, self._arms)
+        return self._camera.picture(self._context, self._arms.states[0])
 
     def close(self) -> None:
         if self._camera is not None:
@@ -103,7 +107,9 @@ class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _checked(self, context: ArrayLike) -> Array:
         found = check_vector("context", context, 2)
         if not self.context_space.contains(found):
-            raise ValueError(f"context must lie in {Reacher.context_space}; got {found.tolist()}")
+            raise ValueError(
+                f"context must lie in {ReacherTask.context_space}; got {found.tolist()}"
+            )
         return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.network import CLIP, EPSILON, NetworkPolicy
-from selfpaced.types import Outcomes, Problem, Spent, State, Streams, StepTask
+from selfpaced.types import Outcomes, Problem, Spent, State, StepTask, Streams
 
 Statistics = tuple[str, Any]  # of the normalising wrapper: a name and its running moments
 
@@ -219,15 +219,15 @@ class GlobalGenerators:
     @contextlib.contextmanager
     def lent(self) -> Generator[None, None, None]:
         """The global generators are ours."""
-        others = np.random.get_state(legacy=False), self._torch.get_rng_state()
-        np.random.set_state(self._numpy)
+        others = np.random.get_state(legacy=False), self._torch.get_rng_state()  # noqa: NPY002
+        np.random.set_state(self._numpy)  # noqa: NPY002
         self._torch.set_rng_state(self._tensor)
         try:
             yield
         finally:
-            self._numpy = np.random.get_state(legacy=False)
+            self._numpy = np.random.get_state(legacy=False)  # noqa: NPY002
             self._tensor = self._torch.get_rng_state()
-            np.random.set_state(others[0])
+            np.random.set_state(others[0])  # noqa: NPY002
             self._torch.set_rng_state(others[1])
 
     def state(self) -> State:
@@ -253,8 +253,8 @@ class GlobalGenerators:
 def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
     """The normalising vector of environments, SB3's model of them, and an episode's steps."""
     import gymnasium
+    import stable_baselines3
     import torch
-    from stable_baselines3 import PPO as Model
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -263,7 +263,7 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
 
     parallel = DummyVecEnv([one] * numbers.environments)
     environment = VecNormalize(parallel, gamma=numbers.gamma, clip_obs=CLIP, epsilon=EPSILON)
-    model = Model(
+    model = stable_baselines3.PPO(
         "MlpPolicy",
         environment,
         learning_rate=numbers.learning_rate,
@@ -279,5 +279,10 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
         policy_kwargs={"net_arch": list(numbers.hidden), "activation_fn": torch.nn.Tanh},
         device="cpu",
     )
-    episode = parallel.envs[0].spec.max_episode_steps
-    return environment, model, episode
+    registered = parallel.envs[0].spec
+    steps = None if registered is None else registered.max_episode_steps
+    if steps is None:
+        raise ValueError(
+            f"environment must be registered with max_episode_steps; {numbers.environment} is not"
+        )
+    return environment, model, steps

@@ -2,12 +2,12 @@
 
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
-from selfpaced.experiments.reacher import REACHER, REACHER_KINEMATIC
+from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
 from selfpaced.suggest import named
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (GATE_PRECISION, GATE_GLOBAL, REACHER, REACHER_KINEMATIC)
+    for experiment in (GATE_PRECISION, GATE_GLOBAL, REACHER, REACHER_EASY, REACHER_KINEMATIC)
 }
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from selfpaced.deep.ppo import PPO
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.learners.cmaes import CMAES
 from selfpaced.learners.creps import CREPS
@@ -17,7 +18,7 @@ from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import constant_policy
 from selfpaced.tasks.kinematic import KinematicReacher
-from selfpaced.tasks.reacher import Reacher
+from selfpaced.tasks.reacher import Reacher, ReacherTask
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.saggriac import SaggRiac
 from selfpaced.types import Algorithm, Problem
@@ -26,14 +27,17 @@ ANY_SIZES = Gaussian([0.05, 0.05], 0.04**2 * np.eye(2))  # program
 LARGE_SIZES = Gaussian([0.08, 0.08], 3e-6 * np.eye(2))  # program; drawn in the paper's Fig. 2
 
 
-def _problem(task: type[Reacher]) -> Problem:
+SMALL_SIZES = Gaussian([0.01, 0.01], 3e-6 * np.eye(2))  # program: PPO's easy version
+
+
+def _problem(task: type[ReacherTask], target: Gaussian) -> Problem:
     initial = Gaussian(np.zeros(40), 4.0 * np.eye(40))  # program: mean 0, variance 4 each
     return Problem(
         task(),
-        LARGE_SIZES,
+        target,
         initial_contexts=ANY_SIZES,
         initial_policy=constant_policy(linear_features(2), initial),
-        value_features=rbf_grid(Reacher.context_space, (8, 8), (800.0, 800.0)),  # program
+        value_features=rbf_grid(ReacherTask.context_space, (8, 8), (800.0, 800.0)),  # program
     )
 
 
@@ -65,11 +69,18 @@ EPISODIC: dict[str, Algorithm] = {
     ),
 }
 
+MODULE = "selfpaced.deep.environments:"
+# Appendix, "Reacher Experiment", where PPO's defaults here come from; learning rate, clip range,
+# value weight and gradient norm are those of its library (program). There, policy and value
+# function shared their hidden layers, which Stable-Baselines3 no longer offers.
+STEPWISE = PPO(environment=MODULE + "selfpaced/ReacherObstacles-v0")
+ENDING = PPO(environment=MODULE + "selfpaced/ReacherObstaclesEnding-v0")
+
 REACHER = Experiment(
     name="reacher",
     title="Reacher with obstacles",
-    problem=partial(_problem, Reacher),
-    algorithms=EPISODIC,
+    problem=partial(_problem, Reacher, LARGE_SIZES),
+    algorithms={**EPISODIC, "ppo": STEPWISE, "ppo-ending": ENDING},
     iterations=400,  # program; Fig. 2
     evolution=(10, 50, 110, 180, 300),  # Fig. 2
     measure_rollouts=50,  # program: as many as an iteration has
@@ -79,9 +90,19 @@ REACHER = Experiment(
 REACHER_KINEMATIC = Experiment(
     name="reacher-kinematic",
     title="Reacher without physics",
-    problem=partial(_problem, KinematicReacher),
+    problem=partial(_problem, KinematicReacher, LARGE_SIZES),
     algorithms=EPISODIC,
     iterations=400,
     evolution=(10, 50, 110, 180, 300),
     measure_rollouts=50,
+)
+
+REACHER_EASY = Experiment(
+    name="reacher-easy",
+    title="Reacher with small obstacles",
+    problem=partial(_problem, Reacher, SMALL_SIZES),
+    algorithms={"ppo": STEPWISE, "ppo-ending": ENDING},
+    iterations=400,
+    measure_rollouts=50,
+    final_rollouts=100,
 )

@@ -57,3 +57,29 @@ def learning_curves(members: list[Group], title: str) -> Any:
     count = " and ".join(str(n) for n in seeds)
     figure.suptitle(f"{title}: median and 10%-90% of {count} seeds", fontsize=11)
     return figure
+
+
+def final_trajectories(members: list[Group], task: Any, title: str) -> Any | None:
+    """A figure of what each algorithm's first run does in the end, drawn by the task's `draw`.
+
+    None where no run has trajectories.
+    """
+    from matplotlib.figure import Figure
+
+    shown = [
+        (group, run) for group in members for run in group.runs if run.trajectories is not None
+    ]
+    first = {group.algorithm: (group, run) for group, run in reversed(shown)}
+    if not first:
+        return None
+    ordered = [first[group.algorithm] for group in members if group.algorithm in first]
+    figure: Any = Figure(figsize=(2.6 * len(ordered) + 0.4, 4.2), layout="constrained")
+    panels = figure.subplots(1, len(ordered), squeeze=False)[0]
+    for axes, (group, run) in zip(panels, ordered, strict=True):
+        task.draw(run.contexts.mean(axis=0), run.trajectories, axes)
+        name = NAMES.get(group.algorithm, group.algorithm)
+        success = run.result["target_success"]
+        note = "" if np.isnan(success) else f"\nsuccess {success:.2f}"
+        axes.set_title(f"{name}, seed {run.seed}{note}", fontsize=9)
+    figure.suptitle(f"{title}: final trajectories on the target", fontsize=11)
+    return figure

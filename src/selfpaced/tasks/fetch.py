@@ -47,7 +47,9 @@ COLLIDING = ("gripper_link", "l_gripper_finger_link", "r_gripper_finger_link")
 EMPTY_BODIES = ("head_camera_link", "gripper_camera_link", "external_camera_body_0")
 PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 MOCAP = int(mujoco.mjtState.mjSTATE_MOCAP_POS | mujoco.mjtState.mjSTATE_MOCAP_QUAT)
-SENSORS = {"link": 3, "orientation": 4, "grip": 3, "velocity": 3, "contact": 1}  # and their sizes
+# Places of the sensors in what they read together, in the order in which `_sense` adds them.
+LINK, ORIENTATION, GRIP = slice(0, 3), slice(3, 7), slice(7, 10)
+VELOCITY, CONTACT = slice(10, 12), 13
 
 
 class Fetch:
@@ -68,7 +70,9 @@ class Fetch:
         while len(self._models) < len(contexts):
             self._models.append(copy.copy(self.model))
         for model, centres, half_lengths in zip(
-            self._models, *obstacles(contexts), strict=False  # a batch may be smaller
+            self._models,
+            *obstacles(contexts),
+            strict=False,  # a batch may be smaller
         ):
             place_obstacles(model, centres, half_lengths)
         return FetchArms(self, len(contexts))
@@ -80,17 +84,23 @@ class Fetch:
         dropped, shows where the last one led. Rows do not warm-start each other's solver:
         MuJoCo's rollout starts every call cold.
         """
-        after, sensed = self._rollout.rollout(
+        substeps = SUBSTEPS + 1
+        after = np.empty((len(rows), substeps, states.shape[1]))
+        sensed = np.empty((len(rows), substeps, self.model.nsensordata))
+        self._rollout.rollout(
             [self._models[row] for row in rows],
-            self._data,
-            states,
-            mocap[:, None],
+            [self._data],
+            np.ascontiguousarray(states),
+            np.repeat(mocap[:, None], substeps, axis=1),
             control_spec=MOCAP,
-            nstep=SUBSTEPS + 1,
+            nstep=substeps,
+            state=after,
+            sensordata=sensed,
+            skip_checks=True,  # every shape is given above
         )
-        after = after[:, SUBSTEPS - 1].copy()
-        after[:, self._fingers] = 0.0  # the gripper stays closed
-        return after, sensed[:, SUBSTEPS]
+        last = after[:, SUBSTEPS - 1]
+        last[:, self._fingers] = 0.0  # the gripper stays closed
+        return last, sensed[:, SUBSTEPS]
 
     def _settled(self) -> tuple[Array, Array]:
         """State (s,) and sensors (m,) once the stretched arm has come down to its start."""
@@ -117,32 +127,29 @@ class FetchArms:
         self.states = np.tile(fetch.start, (n, 1))
         self._sensors = np.tile(fetch.start_sensors, (n, 1))
 
-    def _sensed(self, name: str) -> Array:
-        first = sum(list(SENSORS.values())[: list(SENSORS).index(name)])
-        return self._sensors[:, first : first + SENSORS[name]]
-
     @property
     def grips(self) -> Array:
-        return self._sensed("grip")
+        return self._sensors[:, GRIP]
 
     @property
     def velocities(self) -> Array:
-        return self._sensed("velocity")[:, :2]
+        return self._sensors[:, VELOCITY]
 
     @property
     def touching(self) -> BoolArray:
-        return self._sensed("contact")[:, 0] > 0
+        return self._sensors[:, CONTACT] > 0
 
     def move(self, rows: IntArray, actions: Array) -> None:
-        lift = np.clip(LIFT * (HEIGHT - self.grips[rows, 2:]), -1.0, 1.0)
-        link = self._sensed("link")[rows] + REACH * np.hstack([actions, lift])
-        mocap = np.hstack([link, self._sensed("orientation")[rows] + DOWN])
-        before = self.states[rows, 0]
-        self.states[rows], self._sensors[rows] = self._fetch.simulate(
-            rows, self.states[rows], mocap
-        )
-        if (self.states[rows, 0] <= before).any():  # MuJoCo starts anew, silently
+        before, sensed = self.states[rows], self._sensors[rows]
+        mocap = np.empty((len(rows), 7))
+        mocap[:, :2] = actions
+        mocap[:, 2] = np.clip(LIFT * (HEIGHT - sensed[:, GRIP.stop - 1]), -1.0, 1.0)
+        mocap[:, :3] = sensed[:, LINK] + REACH * mocap[:, :3]
+        mocap[:, 3:] = sensed[:, ORIENTATION] + DOWN
+        after, self._sensors[rows] = self._fetch.simulate(rows, before, mocap)
+        if (after[:, 0] <= before[:, 0]).any():  # MuJoCo starts anew, silently
             raise RuntimeError("the simulation of the Fetch arm became unstable")
+        self.states[rows] = after
 
     def restart(self, rows: IntArray) -> None:
         self.states[rows] = self._fetch.start
@@ -260,7 +267,7 @@ def _furnish(spec: Any, context: Array) -> None:
 
 
 def _sense(spec: Any) -> None:
-    """SENSORS, in their order."""
+    """What a rollout shall read; LINK and the others say where."""
     sensor, kind = mujoco.mjtSensor, mujoco.mjtObj
     link, grip = "robot0:gripper_link", "robot0:grip"
     for name, of, what, which in (

@@ -14,7 +14,7 @@ from selfpaced.tasks.reacher import (
     OBSTACLE_HALF_WIDTH,
     STEP_SECONDS,
     WALLS,
-    Reacher,
+    ReacherTask,
     obstacles,
 )
 
@@ -31,10 +31,8 @@ RIGHT = WALLS[1][0][0] - HALF_WALL - HALF_SIZE[0]
 BACK = WALLS[2][0][1] - WALLS[2][1][1] - HALF_SIZE[1]
 
 
-class KinematicReacher(Reacher):
+class KinematicReacher(ReacherTask):
     """The reacher as a moving rectangle; needs no MuJoCo."""
-
-    needs = ()
 
     def arms(self, contexts: Array) -> "Points":
         return Points(contexts)

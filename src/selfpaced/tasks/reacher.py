@@ -6,14 +6,18 @@ displacements (Sec. 4.2 and the appendix's "Reacher Experiment"). Metres; the ta
 above, x to the right and y up.
 """
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray, check_rows
 from selfpaced.maths.box import Box
+from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.policy import Policy
 from selfpaced.maths.promp import basis
+from selfpaced.tasks.offscreen import Picture
 from selfpaced.types import Outcomes
 
 STEPS = 150
@@ -80,27 +84,19 @@ class Play(NamedTuple):
     steps: IntArray  # (n,): until the end
 
 
-class Reacher:
-    """The reacher in MuJoCo, with the Fetch arm (extra `mujoco`).
+class ReacherTask(ABC):
+    """The rules of the reacher, whatever moves the arms.
 
     Contexts (n, 2): half-lengths of obstacles 1 and 2; thetas (n, 40).
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("mujoco", "gymnasium_robotics")
     context_space = Box([0.01, 0.01], [0.09, 0.09])
     theta_space = Box([-100.0] * 2 * BASES, [100.0] * 2 * BASES)
     context_names = ("size of obstacle 1", "size of obstacle 2")
 
-    def __init__(self) -> None:
-        self._fetch: Any = None
-
+    @abstractmethod
     def arms(self, contexts: Array) -> Arms:
         """Arms at the start, one per row of `contexts` (n, 2)."""
-        from selfpaced.tasks.fetch import Fetch
-
-        if self._fetch is None:
-            self._fetch = Fetch()  # takes a moment to compile
-        return self._fetch.arms(contexts)
 
     def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
         contexts, thetas = self._checked(contexts, thetas)
@@ -148,6 +144,52 @@ class Reacher:
             axes.plot(path[:, 0], path[:, 1], linewidth=1, alpha=0.8)
 
 
+class Reacher(ReacherTask):
+    """The reacher in MuJoCo, with the Fetch arm (extra `mujoco`)."""
+
+    needs: ClassVar[tuple[str, ...]] = ("mujoco", "gymnasium_robotics")
+
+    def __init__(self) -> None:
+        self._fetch: Any = None
+
+    def arms(self, contexts: Array) -> Arms:
+        from selfpaced.tasks.fetch import Fetch
+
+        if self._fetch is None:
+            self._fetch = Fetch()  # takes a moment to compile
+        return self._fetch.arms(contexts)
+
+    def film(self, context: Array, policy: Policy, rng: np.random.Generator) -> Iterator[Picture]:
+        """One rollout of `policy` at `context` (2,), a picture per step (STEP_SECONDS)."""
+        from selfpaced.tasks.fetch_camera import FetchCamera
+
+        arms: Any = self.arms(context[None])
+        states: list[Array] = []
+
+        def seen(step: int, rows: IntArray) -> Array:
+            states.append(arms.states[0].copy())
+            return act(step)
+
+        if isinstance(policy, NetworkPolicy):
+
+            def act(step: int) -> Array:
+                return policy.sample(observe(arms), rng)
+        else:
+            theta = policy.sample(context[None], rng, self.theta_space)
+            actions = np.clip(displacements(theta), -1.0, 1.0)
+
+            def act(step: int) -> Array:
+                return actions[:, step]
+
+        play(arms, seen)
+        camera = FetchCamera()
+        try:
+            for state in (*states, arms.states[0]):
+                yield camera.picture(context, state)
+        finally:
+            camera.close()
+
+
 def displacements(thetas: Array) -> Array:
     """(n, STEPS, 2): the actions that thetas (n, 40) ask for, not yet clipped."""
     return BASIS @ thetas.reshape(-1, BASES, 2)
@@ -175,9 +217,7 @@ def play(arms: Arms, act: Callable[[int, IntArray], Array]) -> Play:
 def observe(arms: Arms) -> Array:
     """(n, 4): position and velocity, x before y, as policies see them."""
     positions, velocities = arms.grips, arms.velocities
-    return np.stack(
-        [positions[:, 0], velocities[:, 0], positions[:, 1], velocities[:, 1]], axis=1
-    )
+    return np.stack([positions[:, 0], velocities[:, 0], positions[:, 1], velocities[:, 1]], axis=1)
 
 
 def at_goal(grips: Array) -> BoolArray:
@@ -188,7 +228,9 @@ def at_goal(grips: Array) -> BoolArray:
 def outcomes(played: Play, effort: Array) -> Outcomes:
     """Reward and success of rollouts that cost `effort` (n,), the sum over time of |a|^2."""
     last = played.paths[:, -1]
-    return Outcomes(reward(np.linalg.norm(last - GOAL, axis=1), effort), at_goal(last).astype(float))
+    return Outcomes(
+        reward(np.linalg.norm(last - GOAL, axis=1), effort), at_goal(last).astype(float)
+    )
 
 
 def reward(distance: Array, effort: Array) -> Array:

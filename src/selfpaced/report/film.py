@@ -1,0 +1,57 @@
+"""Pictures in a row: films (extra `video`) and single frames."""
+
+# imageio-ffmpeg and Matplotlib are partly untyped:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfpaced.maths.arrays import Array
+
+Frames = Iterator[NDArray[np.uint8]]
+FRAMES_PER_SECOND = 25
+
+
+def drawn(task: Any, context: Array, path: Array) -> Frames:
+    """A film of `path` (t, 2) with the `draw` of a task that has no pictures of its own."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure: Any = Figure(figsize=(6.4, 4.8), dpi=100, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for end in range(1, len(path) + 1):
+        axes.clear()
+        task.draw(context, path[None, :end], axes)
+        canvas.draw()
+        yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+
+
+def write_film(frames: Frames, path: Path) -> int:
+    """Write `frames` as an mp4 to `path`, and the last one beside it as a PNG; how many."""
+    import imageio_ffmpeg
+    import matplotlib.image
+
+    count, last = 0, None
+    film: Any = None
+    try:
+        for frame in frames:
+            if film is None:
+                height, width = frame.shape[:2]
+                film = imageio_ffmpeg.write_frames(
+                    str(path), (width, height), fps=FRAMES_PER_SECOND, ffmpeg_log_level="error"
+                )
+                film.send(None)  # starts it
+            film.send(np.ascontiguousarray(frame))
+            count, last = count + 1, frame
+    finally:
+        if film is not None:
+            film.close()
+    if last is None:
+        raise ValueError("a film must have at least one frame; got none")
+    matplotlib.image.imsave(path.with_suffix(".png"), last)
+    return count
