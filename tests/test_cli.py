@@ -15,6 +15,7 @@ import pytest
 
 from selfpaced import run
 from selfpaced.cli import main, split_overrides
+from selfpaced.watch import film_of
 
 TESTS = Path(__file__).parent
 
@@ -136,6 +137,21 @@ def test_pack_and_unpack(store, tmp_path, capsys):
     assert len({seconds.sub("", table) for table in tables}) == 1
 
 
+def test_watch_films_a_rollout(store, tmp_path, capsys):
+    imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="needs the extra video")
+    film = tmp_path / "gate.mp4"
+    run = store / "gate-precision" / "sprl" / "seed-000"
+    assert main(["watch", str(run), "--out", str(film), "--context", "1.0", "0.4"]) == 0
+    assert "101 frames" in capsys.readouterr().out
+    count, seconds = imageio_ffmpeg.count_frames_and_secs(str(film))
+    assert count == 101
+    assert seconds == pytest.approx(101 / 25, abs=0.05)
+    pictures = list(film_of(run))
+    assert {picture.shape for picture in pictures} == {(480, 640, 3)}
+    assert (pictures[0] != pictures[-1]).any()  # something moves
+    assert film.with_suffix(".png").stat().st_size > 5000
+
+
 def test_export_to_tensorboard(store, tmp_path, capsys):
     pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -193,6 +209,8 @@ def test_overrides_are_told_from_options():
         (["status", "nowhere"], "nowhere does not exist"),
         (["pack", "nowhere", "x"], "no such folder"),
         (["export", "."], "export needs a format: --tensorboard FOLDER"),
+        (["watch", "nowhere"], "run must be the folder of a finished run; nowhere is none"),
+        (["watch", ".", "--out", "film.gif"], "out must end in .mp4; got film.gif"),
         (["table", "--sprl.epsilon", "1"], "only `run` takes numbers of an algorithm"),
     ],
 )

@@ -163,6 +163,13 @@ def test_a_missing_package_is_named_with_its_extra_before_anything_runs(tmp_path
         train("gate-precision", "cmaes")
 
 
+def test_a_task_without_its_simulator_says_which_extra_brings_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"Reacher: .* mujoco: pip install 'selfpaced\[mujoco\]'$"):
+        plan(["reacher"], ["sprl"], [0], tmp_path)
+    assert plan(["reacher-kinematic"], ["sprl"], [0], tmp_path)
+
+
 def test_load_gives_arrays_by_experiment_and_algorithm(tmp_path):
     given = run(BOWL, seeds=3, iterations=8, out=tmp_path)
     group = load(tmp_path)["bowl"]["sprl"]
