@@ -208,7 +208,7 @@ def test_overrides_are_told_from_options():
         (["table", "nowhere"], "no such folder or packed file: nowhere"),
         (["status", "nowhere"], "nowhere does not exist"),
         (["pack", "nowhere", "x"], "no such folder"),
-        (["export", "."], "export needs a format: --tensorboard FOLDER"),
+        (["export", "."], "export needs a format: --tensorboard FOLDER or --trajectory"),
         (["watch", "nowhere"], "run must be the folder of a finished run; nowhere is none"),
         (["watch", ".", "--out", "film.gif"], "out must end in .mp4; got film.gif"),
         (["table", "--sprl.epsilon", "1"], "only `run` takes numbers of an algorithm"),

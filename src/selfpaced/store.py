@@ -247,6 +247,9 @@ class RunFiles:
             "reward_at_mean": float(final.at_mean.rewards.mean()),
             "versions": versions(),
         }
+        if final.rescored is not None:
+            result["rescored_success"] = float(final.rescored.successes.mean())
+            result["rescored_reward"] = float(final.rescored.rewards.mean())
         self._conclude(result, training.policy, final.contexts, final.trajectories)
 
     @_of_the_store

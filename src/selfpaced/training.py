@@ -44,6 +44,7 @@ class Final(NamedTuple):
     at_mean: Outcomes  # at the target's mean, all that a learner without contexts is made for
     contexts: Array  # (10, d_c), of the target
     trajectories: Array | None  # (10, t, d), where the task has any
+    rescored: Outcomes | None = None  # on contexts of the target, in the problem's final task
 
 
 def train_to_end(
@@ -93,7 +94,11 @@ def _final(training: Training, problem: Problem, rng: np.random.Generator, n: in
     contexts = problem.target.sample(FINAL_TRAJECTORIES, rng, problem.task.context_space)
     trajectories = training.trajectories(contexts, rng)
     at_mean = training.measure(np.tile(problem.target.mean, (n, 1)), rng)
-    return Final(outcomes, at_mean, contexts, trajectories)
+    rescored = None
+    if problem.final_task is not None:
+        again = problem.target.sample(n, rng, problem.task.context_space)
+        rescored = training.measure(again, rng, problem.final_task)
+    return Final(outcomes, at_mean, contexts, trajectories, rescored)
 
 
 @dataclass(frozen=True)

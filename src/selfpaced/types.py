@@ -56,6 +56,13 @@ class TrajectoryTask(Protocol):
 
 
 @runtime_checkable
+class NotingTask(Protocol):
+    """A task that has something to tell of its last batch, such as simulations that blew up."""
+
+    def notes(self) -> Metrics: ...
+
+
+@runtime_checkable
 class StepTask(Protocol):
     """A task that can also be played step by step, by a policy that sees its state."""
 
@@ -122,7 +129,12 @@ class Training(Protocol):
         """One update and the rollouts before it; what to record of them."""
         ...
 
-    def measure(self, contexts: Array, rng: np.random.Generator) -> Outcomes: ...
+    def measure(
+        self, contexts: Array, rng: np.random.Generator, task: Task | None = None
+    ) -> Outcomes:
+        """The policy as learnt on `contexts`, on the problem's task if no other is given."""
+        ...
+
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
         """(n, t, d): what the policy does over time, where the task can tell."""
         ...
@@ -150,7 +162,8 @@ class Problem:
     """A task and the contexts it shall be mastered on. All but these two have defaults.
 
     `reward_shift` is added to the rewards that learners see, never to those people see: rules
-    that weigh the mean reward itself, as the paper's alpha, need a sensible zero.
+    that weigh the mean reward itself, as the paper's alpha, need a sensible zero. `final_task`, if
+    there is one, is a truer version of the task, in which the final policy is scored once more.
     """
 
     task: Task
@@ -159,6 +172,7 @@ class Problem:
     initial_policy: LinearGaussianPolicy
     value_features: Features
     reward_shift: float
+    final_task: Task | None
 
     def __init__(
         self,
@@ -169,6 +183,7 @@ class Problem:
         initial_policy: LinearGaussianPolicy | None = None,
         value_features: Features | None = None,
         reward_shift: float = 0.0,
+        final_task: Task | None = None,
     ) -> None:
         box = task.context_space
         set_ = object.__setattr__
@@ -182,6 +197,7 @@ class Problem:
         )
         set_(self, "value_features", value_features or default_value_features(box))
         set_(self, "reward_shift", float(reward_shift))
+        set_(self, "final_task", final_task)
         self._check()
 
     def _check(self) -> None:

@@ -1,5 +1,6 @@
-"""A stored policy at work, as pictures."""
+"""A stored policy at work: as pictures, and as a movement for a robot."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,20 +22,51 @@ def film_of(folder: Path, context: Sequence[float] | None = None, seed: int = 0)
 
     By the task's own `film`, or else by its `draw`. `context`: the target's mean if not given.
     """
-    if not (folder / "result.json").exists():
-        raise ValueError(f"run must be the folder of a finished run; {folder} is none")
     offscreen.prepare()
-    run, rng = read_run(folder), np.random.default_rng(seed)
-    problem = find_experiment(run.experiment).problem()
-    task: Any = problem.task
-    where = problem.target.mean
-    if context is not None:
-        where = task.context_space.check("context", [context])[0]
+    task, policy, where = _opened(folder, context)
+    rng = np.random.default_rng(seed)
     if hasattr(task, "film"):
-        return task.film(where, run.policy, rng)
+        return task.film(where, policy, rng)
     if not hasattr(task, "draw"):
         raise ValueError(f"{type(task).__name__} has neither film nor draw: nothing to watch")
-    return drawn(task, where, _path(task, where, run.policy, rng))
+    return drawn(task, where, _path(task, where, policy, rng))
+
+
+def write_movement(
+    folder: Path,
+    out: Path,
+    *,
+    context: Sequence[float] | None = None,
+    frequency: float = 500.0,
+    speed: float = 1.0,
+) -> int:
+    """Write the mean movement that the run in `folder` has learned as CSV; how many set points.
+
+    One line per set point: the time, then position and velocity of every joint.
+    """
+    task, policy, where = _opened(folder, context)
+    if not hasattr(task, "movement") or isinstance(policy, NetworkPolicy):
+        raise ValueError(f"{type(task).__name__} has no movement to write")
+    times, positions, velocities = task.movement(policy.mean(where), frequency, speed)
+    names = [f"{kind}_{joint}" for kind in ("position", "velocity") for joint in task.joint_names]
+    with out.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["time", *names])
+        for row in np.column_stack([times, positions, velocities]):
+            writer.writerow([f"{value:.9g}" for value in row])
+    return len(times)
+
+
+def _opened(folder: Path, context: Sequence[float] | None) -> tuple[Any, Policy, Array]:
+    """Task and policy of the finished run in `folder`, and the context to show."""
+    if not (folder / "result.json").exists():
+        raise ValueError(f"run must be the folder of a finished run; {folder} is none")
+    run = read_run(folder)
+    problem = find_experiment(run.experiment).problem()
+    if context is None:
+        return problem.task, run.policy, problem.target.mean
+    where = problem.task.context_space.check("context", [context])[0]
+    return problem.task, run.policy, where
 
 
 def _path(task: Any, context: Array, policy: Policy, rng: np.random.Generator) -> Array:

@@ -99,6 +99,14 @@ class Export:
     """Folders of results, or packed files."""
     tensorboard: Path | None = None
     """Folder for TensorBoard event files, one folder per run."""
+    trajectory: Path | None = None
+    """File (.csv) for the movement that one run has learned, to be played on a robot."""
+    context: tuple[float, ...] | None = None
+    """Context of the movement; the target's mean if not given."""
+    frequency: float = 500.0
+    """Set points of the movement per second."""
+    speed: float = 1.0
+    """1: as learned; 0.5: half as fast."""
 
 
 @dataclass
@@ -108,7 +116,7 @@ class Watch:
     run: Annotated[Path, Positional]
     """Folder of the run, such as runs/reacher/sprl/seed-000."""
     out: Path = Path("watch.mp4")
-    """The film; its last frame is written beside it as a PNG."""
+    """The film; a filmstrip is written beside it as a PNG."""
     context: tuple[float, ...] | None = None
     """Context of the rollout; the target's mean if not given."""
     seed: int = 0
@@ -323,11 +331,23 @@ def _unpack(command: Unpack, console: "Console") -> None:
 def _export(command: Export, console: "Console") -> None:
     from selfpaced.report.data import stored_runs
     from selfpaced.report.tensorboard import write_events
+    from selfpaced.watch import write_movement
 
-    if command.tensorboard is None:
-        raise ValueError("export needs a format: --tensorboard FOLDER")
-    count = write_events(stored_runs(*command.paths), command.tensorboard)
-    console.print(f"{count} runs; see them with: tensorboard --logdir {command.tensorboard}")
+    if command.tensorboard is None and command.trajectory is None:
+        raise ValueError("export needs a format: --tensorboard FOLDER or --trajectory FILE.csv")
+    if command.trajectory is not None:
+        if len(command.paths) != 1:
+            raise ValueError(f"--trajectory takes the folder of one run; got {len(command.paths)}")
+        count = write_movement(
+            *(command.paths[0], command.trajectory),
+            context=command.context,
+            frequency=command.frequency,
+            speed=command.speed,
+        )
+        console.print(f"{command.trajectory}: {count} set points", highlight=False, soft_wrap=True)
+    if command.tensorboard is not None:
+        count = write_events(stored_runs(*command.paths), command.tensorboard)
+        console.print(f"{count} runs; see them with: tensorboard --logdir {command.tensorboard}")
 
 
 def _watch(command: Watch, console: "Console") -> None:
@@ -338,5 +358,5 @@ def _watch(command: Watch, console: "Console") -> None:
     if command.out.suffix != ".mp4":
         raise ValueError(f"out must end in .mp4; got {command.out}")
     count = write_film(film_of(command.run, command.context, command.seed), command.out)
-    text = f"film: {command.out}, {count} frames; its last: {command.out.with_suffix('.png')}"
+    text = f"film: {command.out}, {count} frames; strip: {command.out.with_suffix('.png')}"
     console.print(text, highlight=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from selfpaced.report.data import Group
-from selfpaced.report.tables import CAPTION, DROPPED_FIRST, HEADERS, row, text_row
+from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
 from selfpaced.sweep import Status
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ def print_table(members: list[Group], console: "Console") -> None:
         console.print()
         console.print(name, style="bold", highlight=False, markup=False)
         rows = [text_row(group) for group in members if group.experiment == name]
-        print_columns([HEADERS, *rows], console, DROPPED_FIRST)
+        columns = [
+            column
+            for column in zip(HEADERS, *rows, strict=True)
+            if column[0] not in DROPPED_EMPTY or set(column[1:]) != {"-"}
+        ]
+        print_columns(list(zip(*columns, strict=True)), console, DROPPED_FIRST)
     console.print(CAPTION, style="dim", highlight=False)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.network import CLIP, EPSILON, NetworkPolicy
-from selfpaced.types import Outcomes, Problem, Spent, State, StepTask, Streams
+from selfpaced.types import Outcomes, Problem, Spent, State, StepTask, Streams, Task
 
 Statistics = tuple[str, Any]  # of the normalising wrapper: a name and its running moments
 
@@ -138,10 +138,14 @@ class StepTraining:
             seen.var.astype(float),
         )
 
-    def measure(self, contexts: Array, rng: np.random.Generator) -> Outcomes:
+    def measure(
+        self, contexts: Array, rng: np.random.Generator, task: Task | None = None
+    ) -> Outcomes:
         """The policy as learnt, stochastic, under the rules and the reward of the episodes."""
-        policy = self.policy
-        return self._task.follow(contexts, lambda seen: policy.sample(seen, rng))[0]
+        policy, followed = self.policy, task or self._task
+        if not isinstance(followed, StepTask):
+            raise ValueError(f"task must be one to follow; {type(followed).__name__} is not")
+        return followed.follow(contexts, lambda seen: policy.sample(seen, rng))[0]
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array:
         policy = self.policy

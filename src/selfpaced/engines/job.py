@@ -19,7 +19,7 @@ from selfpaced.store import (
     run_folder,
 )
 from selfpaced.training import Record, budget_of, train_to_end
-from selfpaced.types import Algorithm, Problem
+from selfpaced.types import Algorithm, Problem, Task
 
 # The libraries that would start threads of their own in every worker.
 THREAD_COUNTS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -67,7 +67,7 @@ class Job:
 def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
     """What identifies the experiment's problem and how it is measured, as plain data."""
     return {
-        "task": type(problem.task).__name__,
+        "task": _name(problem.task),
         "contexts": _short(plain(problem.task.context_space)),
         "thetas": _short(plain(problem.task.theta_space)),
         "target": _short(plain(problem.target)),
@@ -80,7 +80,13 @@ def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
             experiment.measure_rollouts,
             experiment.final_rollouts,
         ],
+        **({} if problem.final_task is None else {"final_task": _name(problem.final_task)}),
     }
+
+
+def _name(task: Task) -> str:
+    """What a task calls itself, or its class."""
+    return getattr(task, "name", type(task).__name__)
 
 
 def _short(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """The registry of experiments. A new one is a file here and a line below."""
 
+from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
@@ -7,7 +8,14 @@ from selfpaced.suggest import named
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (GATE_PRECISION, GATE_GLOBAL, REACHER, REACHER_EASY, REACHER_KINEMATIC)
+    for experiment in (
+        GATE_PRECISION,
+        GATE_GLOBAL,
+        REACHER,
+        REACHER_EASY,
+        REACHER_KINEMATIC,
+        BALL_IN_A_CUP,
+    )
 }
 
 

@@ -1,5 +1,6 @@
 """An episodic learner in its loop: ask, evaluate, tell."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from selfpaced.randomness import generator_state, restored_generator
 from selfpaced.types import (
     Learner,
     Metrics,
+    NotingTask,
     Outcomes,
     Problem,
     Samples,
@@ -43,9 +45,12 @@ class EpisodicTraining:
 
     def advance(self) -> dict[str, Any]:
         """One iteration: batches until one brings an update. The first also fills the buffer."""
+        notes: Counter[str] = Counter()
         while True:
             contexts = self.learner.context_distribution  # that the next batch is drawn from
             samples, metrics = self._batch()
+            if isinstance(self._problem.task, NotingTask):
+                notes.update(self._problem.task.notes())
             if metrics:
                 break
         return {
@@ -54,6 +59,7 @@ class EpisodicTraining:
             "success": float(samples.successes.mean()),
             "entropy": self.policy.entropy,
             **_described(contexts, samples.contexts),
+            **notes,
             **metrics,
         }
 
@@ -67,10 +73,13 @@ class EpisodicTraining:
         samples = Samples(contexts, thetas, rewards, outcomes.successes)
         return samples, self.learner.tell(samples)
 
-    def measure(self, contexts: Array, rng: np.random.Generator) -> Outcomes:
+    def measure(
+        self, contexts: Array, rng: np.random.Generator, task: Task | None = None
+    ) -> Outcomes:
         """The policy as learnt, stochastic, on `contexts`."""
-        thetas = self.policy.sample(contexts, rng, self._problem.task.theta_space)
-        return checked(self._problem.task.evaluate(contexts, thetas, rng), len(contexts))
+        task = task or self._problem.task
+        thetas = self.policy.sample(contexts, rng, task.theta_space)
+        return checked(task.evaluate(contexts, thetas, rng), len(contexts))
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
         task = self._problem.task

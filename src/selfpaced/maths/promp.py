@@ -13,3 +13,10 @@ def basis(times: Array, centres: Array, width: float) -> Array:
     exponents = -((times[:, None] - centres) ** 2) / (2.0 * width)
     activations = np.exp(exponents - exponents.max(axis=1, keepdims=True))
     return activations / activations.sum(axis=1, keepdims=True)
+
+
+def basis_velocity(times: Array, centres: Array, width: float) -> Array:
+    """(t, k): the derivative of `basis` in time."""
+    activations = basis(times, centres, width)
+    slopes = -(times[:, None] - centres) / width  # of the exponents
+    return activations * (slopes - (activations * slopes).sum(axis=1, keepdims=True))

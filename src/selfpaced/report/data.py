@@ -42,6 +42,11 @@ class Group:
         """(seeds,): final mean reward at the target's mean."""
         return np.array([run.result["reward_at_mean"] for run in self.runs], dtype=float)
 
+    @property
+    def rescored_success(self) -> Array:
+        """(seeds,): final success in the task's truer version; nan where there is none."""
+        return np.array([run.result.get("rescored_success", np.nan) for run in self.runs])
+
     def iterations_to(self, success: float) -> Array:
         """(seeds,): first measurement at or above `success`; infinity where there is none."""
         return np.array([_first(run, success) for run in self.runs])

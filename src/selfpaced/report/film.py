@@ -14,6 +14,7 @@ from selfpaced.maths.arrays import Array
 
 Frames = Iterator[NDArray[np.uint8]]
 FRAMES_PER_SECOND = 25
+STRIP = 6  # pictures of a filmstrip
 
 
 def drawn(task: Any, context: Array, path: Array) -> Frames:
@@ -32,11 +33,11 @@ def drawn(task: Any, context: Array, path: Array) -> Frames:
 
 
 def write_film(frames: Frames, path: Path) -> int:
-    """Write `frames` as an mp4 to `path`, and the last one beside it as a PNG; how many."""
+    """Write `frames` as an mp4 to `path`, and a filmstrip beside it as a PNG; how many."""
     import imageio_ffmpeg
     import matplotlib.image
 
-    count, last = 0, None
+    small: list[NDArray[np.uint8]] = []
     film: Any = None
     try:
         for frame in frames:
@@ -47,11 +48,12 @@ def write_film(frames: Frames, path: Path) -> int:
                 )
                 film.send(None)  # starts it
             film.send(np.ascontiguousarray(frame))
-            count, last = count + 1, frame
+            small.append(frame[::2, ::2])
     finally:
         if film is not None:
             film.close()
-    if last is None:
+    if not small:
         raise ValueError("a film must have at least one frame; got none")
-    matplotlib.image.imsave(path.with_suffix(".png"), last)
-    return count
+    shown: list[int] = np.linspace(0, len(small) - 1, STRIP).round().astype(int).tolist()
+    matplotlib.image.imsave(path.with_suffix(".png"), np.hstack([small[k] for k in shown]))
+    return len(small)

@@ -23,6 +23,7 @@ def row(group: Group) -> dict[str, Any]:
         "reward_q90": float(reward[2]),
         "success_at_mean_median": float(np.median(group.success_at_mean)),
         "reward_at_mean_median": float(np.median(group.reward_at_mean)),
+        "rescored_success_median": float(np.median(group.rescored_success)),
         "iterations_to_50": float(quantiles(group.iterations_to(0.5))[1]),
         "iterations_to_90": float(quantiles(group.iterations_to(0.9))[1]),
         "rollouts": float(np.median([run.result["rollouts"] for run in group.runs])),
@@ -32,11 +33,14 @@ def row(group: Group) -> dict[str, Any]:
 
 # Short enough for a terminal of 80 columns; CAPTION says what they mean.
 HEADERS = (
-    *("algorithm", "n", "success", "worst", "reward", "at mean", "50%", "90%", "rollouts", "CPU s"),
+    *("algorithm", "n", "success", "worst", "rescored", "reward", "at mean", "50%", "90%"),
+    *("rollouts", "CPU s"),
 )
 DROPPED_FIRST = ("rollouts", "at mean", "CPU s")  # where there is no room for all
+DROPPED_EMPTY = ("rescored",)  # where no run has any
 CAPTION = (
     "n seeds; success and reward on the target: median [10%, 90%]; worst: least success of a seed; "
+    "rescored: success in the task's truer version; "
     "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success"
 )
 
@@ -49,6 +53,7 @@ def text_row(group: Group) -> tuple[str, ...]:
         str(r["seeds"]),
         _band(r, "success", "{:.2f}"),
         _number(r["success_min"], "{:.2f}"),
+        _number(r["rescored_success_median"], "{:.2f}"),
         _band(r, "reward", "{:.1f}"),
         _at_mean(r["success_at_mean_median"], r["reward_at_mean_median"]),
         _iterations(r["iterations_to_50"], r["success_median"]),

@@ -1,0 +1,74 @@
+"""The Ball-in-a-Cup experiment.
+
+Sources as in gate.py: "Table 1" and "Table 2" are the paper's tables of parameters, "program"
+marks what the paper leaves out and its authors' experiments used.
+"""
+
+import numpy as np
+
+from selfpaced.experiments.experiment import Experiment
+from selfpaced.learners.cmaes import CMAES
+from selfpaced.learners.creps import CREPS
+from selfpaced.learners.schedule import FractionOfReward
+from selfpaced.learners.sprl import SPRL, VarianceFloor
+from selfpaced.maths.features import linear_features, rbf_grid
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.policy import constant_policy
+from selfpaced.tasks.ball_in_a_cup import FAITHFUL, BallInACup
+from selfpaced.teachers.goalgan import GoalGAN
+from selfpaced.teachers.saggriac import SaggRiac
+from selfpaced.types import Problem
+
+LARGE_CUPS = Gaussian([2.0], [[0.5**2]])  # program
+REAL_CUP = Gaussian([1.0], [[1e-4]])  # program
+
+
+def _problem() -> Problem:
+    variances = 0.4 * np.tile([5.0, 5.0, 3.0], 5)  # program: per basis, of joints 2, 4 and 6
+    initial = Gaussian(np.zeros(15), np.diag(variances))
+    return Problem(
+        BallInACup(),
+        REAL_CUP,
+        initial_contexts=LARGE_CUPS,
+        initial_policy=constant_policy(linear_features(1), initial),
+        value_features=rbf_grid(BallInACup.context_space, (20,), (26.0,)),  # program
+        final_task=BallInACup(FAITHFUL),
+    )
+
+
+BALL_IN_A_CUP = Experiment(
+    name="ball-in-a-cup",
+    title="Ball-in-a-Cup",
+    problem=_problem,
+    algorithms={
+        "sprl": SPRL(
+            epsilon=0.35,  # Table 1
+            schedule=FractionOfReward(
+                zeta=3.0,  # Table 1
+                k_alpha=15,  # Table 1
+                alpha_max=10.0,  # program
+            ),
+            n_samples=16,  # Table 1
+            buffer_size=5,  # Table 1
+            variance_floor=VarianceFloor(variance=0.01, until_kl=200.0),  # appendix
+        ),
+        "creps": CREPS(epsilon=0.35, n_samples=16, buffer_size=5),  # Table 1
+        "cmaes": CMAES(n_samples=16, buffer_size=5),  # the same budget
+        "goalgan": CREPS(
+            epsilon=0.35,
+            n_samples=16,
+            buffer_size=10,  # program: not 5
+            teacher=GoalGAN(noise=0.05, train_every=3),  # Table 2
+        ),
+        "saggriac": CREPS(
+            epsilon=0.35,
+            n_samples=16,
+            buffer_size=5,
+            teacher=SaggRiac(split_at=120, window=50),  # Table 2, columns exchanged
+        ),
+    },
+    iterations=250,  # program
+    evolution=(5, 30, 80, 120),  # the paper's figure
+    measure_rollouts=16,  # program: as many as an iteration has
+    final_rollouts=100,
+)

@@ -1,0 +1,176 @@
+"""Ball-in-a-Cup: a Barrett WAM swings a ball on a string into the cup that it holds.
+
+A context is the scale of the cup, from a bucket (2.5) to the real one (1.0) and less. theta
+weighs five basis functions over time for each of three joints (Sec. 4.3 and the appendix's
+"Ball-in-a-Cup Experiment"). The reward is sparse: nothing unless the ball ends in the cup.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, BoolArray, check_positive, check_rows
+from selfpaced.maths.box import Box
+from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.maths.promp import basis, basis_velocity
+from selfpaced.tasks.offscreen import Picture
+from selfpaced.types import Outcomes
+
+FREQUENCY = 500.0  # of set points and of checks, in Hz
+DURATION = 3.5  # of the movement, in s
+SET_POINTS = 1750
+HOLDING = 350  # control steps more at the last set point
+CONTROLS = SET_POINTS + HOLDING
+START = np.array([0.0, 0.58760536, 0.0, 1.36004913, 0.0, -0.32072943, -1.57])
+MOVING = (1, 3, 5)  # joints 2, 4 and 6: the paper counts otherwise
+BASES, ALL_BASES = 5, 9  # in use: the third to the seventh, so that movements begin and end at rest
+USED = slice(2, 7)
+CENTRES, WIDTH = np.linspace(-0.01, 1.01, ALL_BASES), 0.0035
+WEIGHT_SCALE = float(np.sqrt(0.02))  # w = this * theta
+COST = 0.07  # of |w|^2
+SUCCESS_RADIUS = 0.05  # times the cup's scale
+INNER_RADIUS = 0.0336  # of the cup at scale 1
+FLOOR = -0.0055  # the floor's upper side, from the goal
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How finely the string and time are cut."""
+
+    links: int  # of the string
+    radius: float  # of the string; 1 mm in truth, but it must not jump through a wall in one step
+    substeps: int  # of physics per control step
+
+    @property
+    def timestep(self) -> float:
+        return 1.0 / (FREQUENCY * self.substeps)
+
+
+FAST = Fidelity(links=10, radius=0.002, substeps=1)
+FAITHFUL = Fidelity(links=20, radius=0.001, substeps=2)
+
+
+class Swing(NamedTuple):
+    """What a batch of rollouts came to."""
+
+    radii: Array  # (n,): from the ball to the cup's axis, in the end
+    heights: Array  # (n,): from the middle of the cup's floor to the ball, along the axis
+    touched: BoolArray  # (n,): ended because the ball met the arm or the handle
+    unstable: BoolArray  # (n,): the simulation blew up, which counts as a failure
+    balls: Array  # (n, CONTROLS + 1, 3): the ball over time; it stays where the rollout ended
+
+
+class BallInACup:
+    """The task in MuJoCo (extra `mujoco`). Contexts (n, 1): scale of the cup; thetas (n, 15)."""
+
+    needs: ClassVar[tuple[str, ...]] = ("mujoco",)
+    context_space = Box([0.9], [2.5])
+    theta_space = Box([-10.0] * 15, [10.0] * 15)
+    context_names = ("scale of the cup",)
+    joint_names = tuple(f"joint{k}" for k in range(1, 8))
+
+    def __init__(self, fidelity: Fidelity = FAST) -> None:
+        self.fidelity = fidelity
+        self._world: Any = None
+        self._unstable = 0  # rollouts of the last batch
+
+    @property
+    def name(self) -> str:
+        """The task and its fidelity, for the spec of a run."""
+        return f"BallInACup({self.fidelity})"
+
+    def notes(self) -> dict[str, float]:
+        """How many rollouts of the last batch blew up, which counts as a failure."""
+        return {"unstable": self._unstable}
+
+    def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
+        contexts, thetas = self._checked(contexts, thetas)
+        swung = self.swing(contexts, thetas)
+        self._unstable = int(swung.unstable.sum())
+        successes = success(swung, contexts)
+        return Outcomes(reward(successes, thetas), successes)
+
+    def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
+        """(n, 211, 3): the ball over time, every 20 ms."""
+        return self.swing(*self._checked(contexts, thetas)).balls[:, ::10]
+
+    def swing(self, contexts: Array, thetas: Array) -> Swing:
+        """Simulate one rollout per row."""
+        from selfpaced.tasks.swinging import Swinging
+
+        if self._world is None:
+            self._world = Swinging(self.fidelity)
+        return self._world.swing(contexts[:, 0], *set_points(thetas))
+
+    def movement(self, theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
+        """Times (t,), joint positions and velocities (t, 7) for a robot; see `movement`."""
+        return movement(theta, frequency, speed)
+
+    def film(
+        self, context: Array, policy: LinearGaussianPolicy, rng: np.random.Generator
+    ) -> Iterator[Picture]:
+        """One rollout of `policy` at `context` (1,), a picture every 40 ms."""
+        from selfpaced.tasks.swinging import Swinging
+
+        theta = policy.sample(context[None], rng, self.theta_space)
+        return Swinging(self.fidelity).film(float(context[0]), *set_points(theta))
+
+    def _checked(self, contexts: Array, thetas: Array) -> tuple[Array, Array]:
+        contexts = check_rows("contexts", contexts, 1)
+        thetas = check_rows("thetas", thetas, 3 * BASES)
+        if len(thetas) != len(contexts):
+            raise ValueError(
+                f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}"
+            )
+        return contexts, thetas
+
+
+def movement(theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
+    """Times (t,), joint positions and velocities (t, 7) of the movement of `theta` (15,).
+
+    For a robot: `frequency` set points per second, and time stretched by 1 / `speed`.
+    """
+    check_positive("frequency", frequency)
+    check_positive("speed", speed)
+    steps = int(np.floor(DURATION / speed * frequency + 1e-9)) + 1
+    times = np.arange(steps) / frequency
+    phases = times * speed / DURATION
+    weights = WEIGHT_SCALE * theta.reshape(BASES, 3)
+    positions, velocities = np.tile(START, (steps, 1)), np.zeros((steps, 7))
+    positions[:, MOVING] += basis(phases, CENTRES, WIDTH)[:, USED] @ weights
+    velocities[:, MOVING] = basis_velocity(phases, CENTRES, WIDTH)[:, USED] @ weights
+    velocities *= speed / DURATION
+    return times, positions, velocities
+
+
+def set_points(thetas: Array) -> tuple[Array, Array]:
+    """Desired joint positions and velocities (n, CONTROLS, 7) of thetas (n, 15)."""
+    n = len(thetas)
+    times = np.linspace(0.0, 1.0, SET_POINTS)
+    weights = WEIGHT_SCALE * thetas.reshape(n, BASES, 3)
+    positions, velocities = np.tile(START, (n, CONTROLS, 1)), np.zeros((n, CONTROLS, 7))
+    moved = basis(times, CENTRES, WIDTH)[:, USED] @ weights  # (n, SET_POINTS, 3)
+    positions[:, :SET_POINTS, MOVING] += moved
+    positions[:, SET_POINTS:, MOVING] += moved[:, -1:]
+    speed = basis_velocity(times, CENTRES, WIDTH)[:, USED] @ weights / DURATION
+    velocities[:, :SET_POINTS, MOVING] = speed
+    return positions, velocities
+
+
+def success(swung: Swing, contexts: Array) -> Array:
+    """1 where the ball ended in the cup, else 0.
+
+    The paper's rule is the distance alone. It would also count a ball under the cup's floor, or
+    beside a large cup, where one may be for a moment: ours has to be inside.
+    """
+    scale = contexts[:, 0]
+    near = np.hypot(swung.radii, swung.heights) < SUCCESS_RADIUS * scale
+    inside = (swung.radii < INNER_RADIUS * scale) & (swung.heights > FLOOR)
+    return (near & inside & ~swung.unstable).astype(float)
+
+
+def reward(successes: Array, thetas: Array) -> Array:
+    """1 - 0.07 |w|^2 for a catch, else 0. The paper writes theta; the scaled w is what was used."""
+    return successes * (1.0 - COST * WEIGHT_SCALE**2 * (thetas**2).sum(axis=1))

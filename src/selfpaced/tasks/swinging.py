@@ -1,0 +1,167 @@
+"""Rollouts of Ball-in-a-Cup in MuJoCo, many at once, each with its own cup."""
+
+# MuJoCo ships no types for its specs:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+import mujoco.rollout
+import numpy as np
+
+from selfpaced.maths.arrays import Array, BoolArray, IntArray
+from selfpaced.tasks.ball_in_a_cup import CONTROLS, START, Fidelity, Swing
+from selfpaced.tasks.offscreen import Camera, Picture, View
+from selfpaced.tasks.wam import (
+    BALL,
+    JOINTS,
+    KD,
+    KP,
+    TOUCHED,
+    light,
+    place_in_cup,
+    resize_cup,
+    wam_spec,
+)
+
+CHUNK = 150  # control steps between two looks at which rollouts are over
+PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
+SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # the sag of the arm changes a little with the cup
+SAG_STEPS, SAG_TOLERANCE = 100, 1e-9
+PICTURE_EVERY = 20  # control steps: 25 pictures per second
+VIEW = View(lookat=(0.0, -0.6, 1.2), distance=1.9, azimuth_deg=30.0, elevation_deg=-8.0)
+
+
+class Swinging:
+    """The model's spec and where everything is at rest."""
+
+    def __init__(self, fidelity: Fidelity) -> None:
+        self._substeps = fidelity.substeps
+        self._spec = wam_spec(
+            1.0, links=fidelity.links, radius=fidelity.radius, timestep=fidelity.timestep
+        )
+        self._rollout = mujoco.rollout.Rollout(nthread=0)  # in this thread
+        self._rest = np.array([self._settled(scale) for scale in SETTLED_SCALES])
+        self._data = mujoco.MjData(self._model(1.0))
+
+    def _model(self, scale: float) -> Any:
+        resize_cup(self._spec, scale)
+        return self._spec.compile()
+
+    def _settled(self, scale: float) -> Array:
+        """Positions at rest: the arm sags under its weight, the string hangs straight down."""
+        model = self._model(scale)
+        data = mujoco.MjData(model)
+        data.qpos[:JOINTS] = START
+        change = np.full(JOINTS, np.inf)
+        for _ in range(SAG_STEPS):
+            mujoco.mj_kinematics(model, data)
+            down = -data.body("cup").xmat.reshape(3, 3)[2]  # in the cup's frame
+            # The string leaves along -y and turns about x, then z.
+            data.qpos[JOINTS : JOINTS + 2] = np.arctan2(-down[2], -down[1]), np.arcsin(down[0])
+            mujoco.mj_forward(model, data)
+            sagged = START - data.qfrc_bias[:JOINTS] / KP  # where springs and weight agree
+            change = sagged - data.qpos[:JOINTS]
+            data.qpos[:JOINTS] += 0.5 * change
+        if np.abs(change).max() > SAG_TOLERANCE:
+            raise RuntimeError(f"the arm found no rest with a cup of scale {scale}")
+        return data.qpos.copy()
+
+    def start(self, scales: Array) -> Array:
+        """(n, s): states at rest with cups of `scales` (n,)."""
+        rest = np.stack([np.interp(scales, SETTLED_SCALES, q) for q in self._rest.T], axis=1)
+        model = self._data.model
+        states = np.zeros((len(scales), mujoco.mj_stateSize(model, PHYSICS)))
+        states[:, 1 : 1 + model.nq] = rest  # after the clock, before the velocities
+        return states
+
+    def swing(self, scales: Array, positions: Array, velocities: Array) -> Swing:
+        """Rollouts with cups of `scales` (n,) along set points (n, CONTROLS, 7).
+
+        A sensor shows the state that a substep began with, so the state after control step k is
+        seen at the first substep of k + 1: after the last one the set point is held once more.
+        """
+        n = len(scales)
+        controls = KP * positions + KD * velocities
+        controls = np.concatenate([controls, controls[:, -1:]], axis=1)
+        models = {scale: self._model(scale) for scale in dict.fromkeys(scales.tolist())}
+        states = self.start(scales)
+        balls = np.empty((n, CONTROLS + 1, 3))
+        radii, heights = np.empty((2, n))
+        touched, unstable = np.zeros((2, n), dtype=bool)
+        rows: IntArray = np.arange(n)
+        for first in range(0, CONTROLS + 1, CHUNK):
+            if not rows.size:
+                break
+            part = np.repeat(controls[rows, first : first + CHUNK], self._substeps, axis=1)
+            chosen = [models[scale] for scale in scales[rows].tolist()]
+            after, sensed = self._simulate(chosen, states[rows], part)
+            seen = sensed[:, :: self._substeps]  # one look per control step
+            balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
+            clock = np.concatenate([states[rows, :1], after[..., 0]], axis=1)
+            blown: BoolArray = np.logical_or.reduce(
+                np.diff(clock, axis=1) <= 0, axis=1
+            )  # MuJoCo starts anew
+            hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
+            over: BoolArray = np.logical_or.reduce(hit, axis=1)
+            step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
+            # Of a contact, the place before the step that led to it counts; if that was in the
+            # chunk before, it is known already.
+            looks = np.where(over, step - 1, step)
+            known = np.flatnonzero(looks >= 0)
+            last = seen[known, looks[known]]
+            radii[rows[known]], heights[rows[known]] = place_in_cup(last)
+            touched[rows], unstable[rows] = over, blown
+            for row, at in zip(rows[over], step[over], strict=True):
+                balls[row, first + at :] = balls[row, first + at]
+            states[rows] = after[:, -1]
+            rows = rows[~(over | blown)]
+        balls[unstable] = balls[unstable, :1]  # what came after means nothing
+        return Swing(radii, heights, touched, unstable, balls)
+
+    def _simulate(self, models: list[Any], states: Array, controls: Array) -> tuple[Array, Array]:
+        """States (k, t, s) after, and sensors (k, t, m) before, each of the controls (k, t, 7)."""
+        k, t = controls.shape[:2]
+        after = np.empty((k, t, states.shape[1]))
+        sensed = np.empty((k, t, models[0].nsensordata))
+        others = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(_say_nothing)  # of what blows up: it is seen and counted
+        try:
+            self._rollout.rollout(
+                models,
+                [self._data],
+                np.ascontiguousarray(states),
+                controls,
+                nstep=t,
+                state=after,
+                sensordata=sensed,
+                skip_checks=True,  # every shape is given above
+            )
+        finally:
+            mujoco.set_mju_user_warning(others)
+        return after, sensed
+
+    def film(self, scale: float, positions: Array, velocities: Array) -> Iterator[Picture]:
+        """A picture every 40 ms of one rollout along set points (1, CONTROLS, 7), to its end."""
+        light(self._spec)
+        model = self._model(scale)
+        data = mujoco.MjData(model)
+        state = self.start(np.array([scale]))
+        controls = np.repeat((KP * positions + KD * velocities), self._substeps, axis=1)
+        camera = Camera(model, VIEW)
+        try:
+            for first in range(0, CONTROLS + 1, PICTURE_EVERY):
+                mujoco.mj_setState(model, data, state[0], PHYSICS)
+                mujoco.mj_forward(model, data)
+                yield camera.picture(data)
+                step = slice(first * self._substeps, (first + PICTURE_EVERY) * self._substeps)
+                if controls[:, step].size:
+                    state = self._simulate([model], state, controls[:, step])[0][:, -1]
+        finally:
+            camera.close()
+
+
+def _say_nothing(message: str) -> None:
+    """MuJoCo would print the message and write it to a file in the working directory."""

@@ -1,0 +1,417 @@
+"""Ball-in-a-Cup: the arm and the string against closed forms, the cup, and the rules."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco", reason="needs the extra mujoco")
+import mujoco
+
+from selfpaced.experiments import experiment
+from selfpaced.tasks import ball_in_a_cup, wam
+from selfpaced.tasks.ball_in_a_cup import (
+    CONTROLS,
+    DURATION,
+    FAITHFUL,
+    FAST,
+    SET_POINTS,
+    START,
+    BallInACup,
+    Swing,
+    movement,
+    reward,
+    set_points,
+    success,
+)
+from selfpaced.tasks.swinging import Swinging
+from selfpaced.tasks.wam import JOINTS, KP, LINKS, cup_axis, resize_cup, wam_spec
+
+POSES = [
+    START,
+    np.array([0.3, -0.8, 0.5, 2.0, -1.0, 0.7, 1.1]),
+    np.array([-1.2, 1.1, -2.0, -0.4, 0.9, -1.3, -2.0]),
+]
+FIDELITIES = {"fast": FAST, "faithful": FAITHFUL}
+
+
+def spec_of(fidelity, scale=1.0):
+    return wam_spec(scale, links=fidelity.links, radius=fidelity.radius, timestep=fidelity.timestep)
+
+
+# An independent account of the arm: products of 4 x 4 transforms.
+
+
+def rotation(quaternion):
+    w, x, y, z = np.asarray(quaternion) / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def transform(pos, quaternion=(1, 0, 0, 0)):
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = rotation(quaternion), pos
+    return T
+
+
+def about_z(angle):
+    return transform((0, 0, 0), (np.cos(angle / 2), 0, 0, np.sin(angle / 2)))
+
+
+def frames(q):
+    """World transforms of the seven links and of the cup."""
+    T, found = transform((0, 0, 0.6)), []
+    for link, angle in zip(LINKS, q, strict=True):
+        T = T @ transform(link.pos, link.quat) @ about_z(angle)
+        found.append(T)
+    return [*found, T @ transform((0, 0, 0), (0, 0, 0, 1))]
+
+
+def potential_energy(q, scale, links):
+    """Of arm, cup, string and ball, the string straight along -y of the cup."""
+    *arm, cup = frames(q)
+    points = [(link.mass, T @ [*link.com, 1]) for link, T in zip(LINKS, arm, strict=True)]
+    points.append((0.132, cup @ [0, 8.28e-5, 0.0947, 1]))
+    stub = np.array([0, -0.045, 0.1165 + 0.0385 * (scale - 1)])
+    pitch = 0.30495 / (links - 0.5)
+    for k in range(links - 1):
+        middle = stub - [0, (k + 0.5) * pitch, 0]
+        points.append((29 * 7.4927e-5 / (links - 1), cup @ [*middle, 1]))
+    points.append((0.021, cup @ [*(stub - [0, 0.30495, 0]), 1]))
+    return sum(mass * 9.81 * point[2] for mass, point in points)
+
+
+@pytest.mark.parametrize("q", POSES, ids=["start", "second", "third"])
+def test_forward_kinematics_are_the_product_of_the_link_transforms(q):
+    model = spec_of(FAST).compile()
+    data = mujoco.MjData(model)
+    data.qpos[:JOINTS] = q
+    mujoco.mj_kinematics(model, data)
+    for name, T in zip([*(link.name for link in LINKS), "cup"], frames(q), strict=True):
+        np.testing.assert_allclose(data.body(name).xpos, T[:3, 3], atol=1e-6)
+        np.testing.assert_allclose(data.body(name).xmat.reshape(3, 3), T[:3, :3], atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.3])
+@pytest.mark.parametrize("q", POSES, ids=["start", "second", "third"])
+def test_gravity_torques_are_the_slope_of_the_potential_energy(q, scale):
+    model = spec_of(FAST, scale).compile()
+    data = mujoco.MjData(model)
+    data.qpos[:JOINTS] = q
+    mujoco.mj_forward(model, data)
+    slope = [
+        potential_energy(q + h, scale, FAST.links) - potential_energy(q - h, scale, FAST.links)
+        for h in 1e-5 * np.eye(JOINTS)
+    ]
+    np.testing.assert_allclose(data.qfrc_bias[:JOINTS], np.array(slope) / 2e-5, atol=1e-5)
+
+
+def frozen(fidelity, scale=1.0):
+    """Only the string moves: the arm stands still in the start pose."""
+    spec = spec_of(fidelity, scale)
+    for actuator in list(spec.actuators):
+        spec.delete(actuator)
+    for joint in list(spec.joints):
+        if not joint.name.startswith("string"):
+            spec.delete(joint)
+    for link, angle in zip(LINKS, START, strict=True):
+        T = transform((0, 0, 0), link.quat) @ about_z(angle)
+        body = spec.body(link.name)
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, T[:3, :3].flatten())
+        body.quat = quaternion
+    return spec
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_the_string_is_as_long_as_it_should_be(fidelity):
+    model = spec_of(FIDELITIES[fidelity]).compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    length = np.linalg.norm(data.body("ball").xpos - data.body("string0").xpos)
+    assert length == pytest.approx(0.30495, abs=1e-9)
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_the_ball_swings_with_the_period_of_a_pendulum(fidelity):
+    model = frozen(FIDELITIES[fidelity]).compile()
+    model.dof_damping[:] = 0.0
+    data = mujoco.MjData(model)
+    cup = data.body("cup")
+    mujoco.mj_kinematics(model, data)
+    # Straight down, and 3 degrees more, about the axis that the first hinge turns about.
+    axis = cup.xmat.reshape(3, 3)[:, 0]
+    along = -cup.xmat.reshape(3, 3)[:, 1]
+    down = np.array([0, 0, -1.0])
+    tilt = np.arctan2(np.cross(along, down) @ axis, along @ down)
+    data.qpos[0] = tilt + np.deg2rad(3)
+    angles = []
+    for _ in range(int(5 / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+        mujoco.mj_kinematics(model, data)
+        offset = data.body("ball").xpos - data.body("string0").xpos
+        angles.append(np.cross(down, offset) @ axis)
+    angles = np.array(angles) - np.mean(angles)
+    crossings = np.flatnonzero((angles[:-1] < 0) & (angles[1:] >= 0))
+    period = np.diff(crossings).mean() * model.opt.timestep
+    L, m, M, r = 0.30495, 29 * 7.4927e-5, 0.021, 0.02
+    inertia = m * L**2 / 3 + M * (L**2 + 0.4 * r**2)
+    moment = 9.81 * (m * L / 2 + M * L)
+    assert period == pytest.approx(2 * np.pi * np.sqrt(inertia / moment), rel=0.02)
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_a_swing_creates_no_energy(fidelity):
+    spec = frozen(FIDELITIES[fidelity])
+    spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    data.qpos[0] = 1.2
+    mujoco.mj_forward(model, data)
+    energies = []
+    for _ in range(int(3 / model.opt.timestep)):
+        energies.append(data.energy.sum())
+        mujoco.mj_step(model, data)
+    energies = np.array(energies)
+    swing = energies[0] - (data.energy[0] - 0.021 * 9.81 * 0.2)  # its order of magnitude
+    assert (energies - energies[0]).max() < 0.02 * max(abs(swing), 0.01)
+    assert energies[-1] < energies[0]  # damping takes some
+
+
+def dropped(scale, above, beside=0.0, fidelity=FAST):
+    """Where a free ball ends in the cup's frame: from its axis, and over the goal."""
+    spec = frozen(fidelity, scale)
+    for sensor in list(spec.sensors):
+        if sensor.name.startswith("ball"):
+            spec.delete(sensor)
+    spec.delete(spec.body("string0"))
+    ball = spec.worldbody.add_body(name="free")
+    ball.add_freejoint()
+    ball.add_geom(
+        type=wam.SPHERE, size=[0.02, 0, 0], mass=0.021, contype=0, conaffinity=1, name="free"
+    )
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    goal, axes = data.site("goal").xpos.copy(), data.site("goal").xmat.reshape(3, 3).copy()
+    data.qpos[:3] = goal + axes[:, 1] * above + axes[:, 0] * beside
+    for _ in range(int(2 / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+    offset = data.body("free").xpos - goal
+    height = offset @ axes[:, 1]
+    return np.linalg.norm(offset - height * axes[:, 1]), height
+
+
+def judged(radius, height, scale):
+    swung = Swing(
+        np.array([radius]), np.array([height]), *np.zeros((2, 1), dtype=bool), np.zeros((1, 1, 3))
+    )
+    return success(swung, np.array([[scale]]))[0]
+
+
+@pytest.mark.parametrize("scale", [0.9, 1.0, 1.5, 2.0, 2.5])
+def test_a_ball_dropped_into_a_cup_of_any_size_stays_and_counts(scale):
+    radius, height = dropped(scale, above=0.1)
+    assert radius < 0.0336 * scale
+    assert 0.0 < height < 0.05
+    assert judged(radius, height, scale) == 1.0
+
+
+@pytest.mark.parametrize("scale", [0.9, 1.0, 1.5, 2.0, 2.5])
+def test_a_ball_dropped_beside_the_cup_falls_and_does_not_count(scale):
+    radius, height = dropped(scale, above=0.1, beside=0.038 * scale + 0.025)
+    assert height < -0.3
+    assert judged(radius, height, scale) == 0.0
+
+
+@pytest.mark.parametrize("scale", [0.9, 1.7, 2.5])
+def test_a_ball_that_touches_the_cup_from_outside_never_counts(scale):
+    beside = 0.038 * scale + 0.02
+    for height in np.linspace(-0.1, 0.1, 41):
+        assert judged(beside, height, scale) == 0.0
+    under = -0.0395 + 0.025 - 0.02  # below the floor, the ball's own radius away
+    for radius in np.linspace(0, 0.1, 11):
+        assert judged(radius, under, scale) == 0.0
+
+
+def catches(scale, wanted=3, fidelity=FAST):
+    """Thetas of the initial policy that catch the ball."""
+    problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(0)
+    contexts, found = np.full((50, 1), scale), []
+    task = BallInACup(fidelity)
+    for _ in range(20):
+        thetas = problem.initial_policy.sample(contexts, rng)
+        won = task.evaluate(contexts, thetas, rng).successes > 0
+        found += list(thetas[won])
+        if len(found) >= wanted:
+            return np.array(found[:wanted])
+    raise AssertionError("no catches")
+
+
+def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
+    scale, thetas = 2.5, catches(2.5, wanted=8)
+    world, through = Swinging(FAST), 0
+    for theta in thetas:
+        model = world._model(scale)
+        data = mujoco.MjData(model)
+        positions, velocities = set_points(theta[None])
+        controls = KP * positions + wam.KD * velocities
+        after, _ = world._simulate([model], world.start(np.array([scale])), controls)
+        mujoco.mj_setState(model, data, after[0, -1], int(mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        mujoco.mj_kinematics(model, data)
+        names = [*(f"string{k}" for k in range(FAST.links)), "ball"]
+        rotated = data.body("cup").xmat.reshape(3, 3)
+        joints = [(data.body(name).xpos - data.body("cup").xpos) @ rotated for name in names]
+        way = np.concatenate([np.linspace(a, b, 50) for a, b in pairwise(joints)])
+        radius = np.hypot(way[:, 0], way[:, 2] - (0.117 + 0.039 * (scale - 1)))
+        in_wall = (radius > 0.0336 * scale + 0.0015) & (radius < 0.038 * scale - 0.0015)
+        in_floor = (radius < 0.0336 * scale) & (np.abs(way[:, 1] + 0.035) < 0.0025)
+        through += ((in_wall & (np.abs(way[:, 1] - 0.01) < 0.035)) | in_floor).any()
+    assert through <= 1
+
+
+def test_the_initial_policy_catches_with_a_bucket_but_not_with_the_real_cup():
+    problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(1)
+    rates = {}
+    for scale in (2.5, 1.0):
+        contexts = np.full((300, 1), scale)
+        thetas = problem.initial_policy.sample(contexts, rng)
+        rates[scale] = problem.task.evaluate(contexts, thetas, rng).successes.mean()
+    assert 0.005 <= rates[2.5] <= 0.06
+    assert rates[1.0] <= 0.01
+
+
+def test_at_rest_nothing_moves_and_the_arm_sags_as_known():
+    for name in ("fast", "faithful"):
+        world = Swinging(FIDELITIES[name])
+        state = world.start(np.array([1.3]))
+        sag = state[0, 1 : 1 + JOINTS] - START
+        np.testing.assert_allclose(sag[[1, 3, 5]], [0.0644, 0.0489, 0.0370], atol=0.001)
+        still = np.tile(KP * START, (1, 400, 1))
+        after, _ = world._simulate([world._model(1.3)], state, still)
+        assert np.abs(after[0, :, 1:] - state[0, 1:]).max() < 1e-6
+
+
+def test_the_rollout_equals_a_plain_loop_that_looks_at_every_control_step():
+    theta = catches(2.5, wanted=1)
+    problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(3)
+    others = problem.initial_policy.sample(np.full((12, 1), 2.5), rng)
+    thetas = np.concatenate([theta, others])
+    scales = np.concatenate([[2.5], np.linspace(0.9, 2.5, 12)])
+    swung = BallInACup().swing(scales[:, None], thetas)
+    assert swung.touched.any()
+    world = Swinging(FAST)
+    for k, (scale, row) in enumerate(zip(scales, thetas, strict=True)):
+        model = spec_of(FAST, scale).compile()
+        data = mujoco.MjData(model)
+        state = world.start(np.array([scale]))[0]
+        mujoco.mj_setState(model, data, state, int(mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        mujoco.mj_forward(model, data)
+        ball = model.geom("ball").id
+        forbidden = {model.body(name).id for name in wam.FORBIDDEN}
+        positions, velocities = set_points(row[None])
+        place = None
+        for step in range(CONTROLS + 1):
+            geoms = {(c.geom1, c.geom2) for c in data.contact}
+            bodies = {model.geom_bodyid[g] for pair in geoms if ball in pair for g in pair}
+            if bodies & forbidden:
+                break
+            offset = data.body("ball").xpos - data.site("goal").xpos
+            place = np.linalg.norm(offset)
+            if step < CONTROLS:
+                data.ctrl[:] = KP * positions[0, step] + wam.KD * velocities[0, step]
+                if step % 150 == 0:
+                    data.qacc_warmstart[:] = 0  # where a chunk begins
+                mujoco.mj_step(model, data)
+                mujoco.mj_forward(model, data)
+        assert swung.touched[k] == (step < CONTROLS)
+        assert np.hypot(swung.radii[k], swung.heights[k]) == pytest.approx(place, abs=1e-4)
+
+
+def test_resized_cups_equal_cups_built_that_size():
+    spec = spec_of(FAST, 1.0)
+    for scale in (2.5, 0.9, 1.4):
+        resize_cup(spec, scale)
+        one, other = spec.compile(), spec_of(FAST, scale).compile()
+        for name in dir(other):
+            if isinstance(getattr(other, name), np.ndarray):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+
+
+@pytest.mark.parametrize("scale", [0.9, 1.0, 2.5])
+def test_the_cup_has_the_measures_it_should_have(scale):
+    model = spec_of(FAST, scale).compile()
+    walls = [model.geom(f"wall{k}") for k in range(wam.WALL_SEGMENTS)]
+    middle = 0.117 + 0.039 * (scale - 1)
+    for wall in walls:
+        radius = np.hypot(wall.pos[0], wall.pos[2] - middle)
+        assert radius - wall.size[2] == pytest.approx(0.0336 * scale)
+        assert radius + wall.size[2] == pytest.approx(0.038 * scale)
+        assert wall.pos[1] - wall.size[1] == pytest.approx(-0.032)
+        assert wall.pos[1] + wall.size[1] == pytest.approx(0.0506)
+    assert cup_axis(scale) == pytest.approx(0.1165 + 0.0385 * (scale - 1))
+
+
+def test_reward_counts_only_catches_and_the_scaled_weights():
+    thetas = np.full((2, 15), 2.0)
+    expected = 1 - 0.07 * 0.02 * 15 * 4
+    np.testing.assert_allclose(reward(np.array([1.0, 0.0]), thetas), [expected, 0.0])
+
+
+def test_movements_start_and_end_at_rest_and_velocities_are_their_slopes():
+    theta = np.random.default_rng(0).normal(scale=2, size=(1, 15))
+    positions, velocities = set_points(theta)
+    assert positions.shape == velocities.shape == (1, CONTROLS, 7)
+    np.testing.assert_allclose(positions[0, [0, -1]], [START, START], atol=0.01)
+    np.testing.assert_array_equal(velocities[0, SET_POINTS:], 0.0)
+    still = [0, 2, 4, 6]
+    np.testing.assert_array_equal(positions[..., still], np.tile(START[still], (1, CONTROLS, 1)))
+    dt = DURATION / (SET_POINTS - 1)
+    slopes = np.gradient(positions[0, :SET_POINTS], dt, axis=0)
+    np.testing.assert_allclose(velocities[0, 1 : SET_POINTS - 1], slopes[1:-1], atol=2e-3)
+
+
+@pytest.mark.parametrize(("frequency", "speed"), [(500.0, 1.0), (100.0, 0.5), (250.0, 1.2)])
+def test_an_exported_movement_is_the_same_path_at_another_pace(frequency, speed):
+    theta = np.random.default_rng(1).normal(scale=2, size=15)
+    times, positions, velocities = movement(theta, frequency, speed)
+    assert np.diff(times) == pytest.approx(1 / frequency)
+    assert times[-1] == pytest.approx(DURATION / speed, abs=1 / frequency)
+    reference, _ = set_points(theta[None])
+    at = np.linspace(0, DURATION, SET_POINTS)
+    for joint in range(7):
+        expected = np.interp(times * speed, at, reference[0, :SET_POINTS, joint])
+        np.testing.assert_allclose(positions[:, joint], expected, atol=1e-4)
+    slopes = np.gradient(positions, 1 / frequency, axis=0)
+    np.testing.assert_allclose(velocities[2:-2], slopes[2:-2], atol=0.02)
+
+
+@pytest.mark.parametrize("number", ["frequency", "speed"])
+def test_a_movement_needs_positive_numbers(number):
+    arguments = {"frequency": 500.0, "speed": 1.0, number: 0.0}
+    with pytest.raises(ValueError, match=f"{number} must be"):
+        ball_in_a_cup.movement(np.zeros(15), **arguments)
+
+
+def test_a_simulation_that_blows_up_is_a_failure_and_counted(monkeypatch):
+    task = BallInACup()
+    contexts, thetas = np.array([[1.0], [2.0]]), np.zeros((2, 15))
+    whole = task.evaluate(contexts, thetas, np.random.default_rng(0))
+    assert task.notes() == {"unstable": 0}
+    original = Swinging._simulate
+
+    def explodes(self, models, states, controls):
+        after, sensed = original(self, models, states, controls)
+        after[0, 5:, 0] = 0.0  # MuJoCo has started anew
+        return after, sensed
+
+    monkeypatch.setattr(Swinging, "_simulate", explodes)
+    outcomes = task.evaluate(contexts, thetas, np.random.default_rng(0))
+    assert task.notes() == {"unstable": 2}  # the first row of a chunk, and then the other
+    assert outcomes.successes.tolist() == [0.0, 0.0]
+    assert whole.rewards.shape == outcomes.rewards.shape
