@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reacher_rows import purposeful
 
-from selfpaced.tasks.kinematic import HALF_SIZE, MARGIN, KinematicReacher, Points, overlap
+from selfpaced.tasks.kinematic import HALF_SIZE, MARGIN, KinematicReacher, Points, Reaches
 from selfpaced.tasks.reacher import (
     DIRECTIONS,
     GOAL,
@@ -29,7 +29,7 @@ def test_overlap_agrees_with_points_scattered_in_the_gripper():
     along = np.abs((offset * DIRECTIONS).sum(-1)) < half_lengths[:, None]
     across = np.abs(offset[..., 1] * DIRECTIONS[:, 0] - offset[..., 0] * DIRECTIONS[:, 1])
     inside = (along & (across < OBSTACLE_HALF_WIDTH)).any(axis=(1, 2))
-    found = overlap(points[None], centres, half_lengths)[0]
+    found = Reaches(centres, half_lengths).overlap(np.arange(200), points)
     assert found[inside].all()
     assert 0.05 < inside.mean() < 0.95
     assert (found == inside).mean() > 0.98  # corners, and the margin
