@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from selfpaced.deep.ppo import PPO as PPO
     from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
     from selfpaced.experiments import Experiment as Experiment
     from selfpaced.experiments import experiment as experiment
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from selfpaced.maths.features import linear_features as linear_features
     from selfpaced.maths.features import rbf_grid as rbf_grid
     from selfpaced.maths.gaussian import Gaussian as Gaussian
+    from selfpaced.maths.network import NetworkPolicy as NetworkPolicy
     from selfpaced.maths.policy import LinearGaussianPolicy as LinearGaussianPolicy
     from selfpaced.maths.policy import constant_policy as constant_policy
     from selfpaced.maths.policy import load_policy as load_policy
@@ -30,8 +32,11 @@ if TYPE_CHECKING:
     from selfpaced.randomness import restored_generator as restored_generator
     from selfpaced.report.data import load as load
     from selfpaced.sweep import run as run
+    from selfpaced.tasks.ball_in_a_cup import BallInACup as BallInACup
     from selfpaced.tasks.function import FunctionTask as FunctionTask
     from selfpaced.tasks.gate import Gate as Gate
+    from selfpaced.tasks.kinematic import KinematicReacher as KinematicReacher
+    from selfpaced.tasks.reacher import Reacher as Reacher
     from selfpaced.tasks.rows import RowTask as RowTask
     from selfpaced.teachers import GoalGAN as GoalGAN
     from selfpaced.teachers import SaggRiac as SaggRiac
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "deep.ppo": ("PPO",),
     "experiments": ("EXPERIMENTS", "Experiment", "experiment"),
     "learners.cmaes": ("CMAES",),
     "learners.creps": ("CREPS",),
@@ -53,11 +59,15 @@ _HOMES = {
     "maths.box": ("Box",),
     "maths.features": ("PolynomialFeatures", "RBFFeatures", "linear_features", "rbf_grid"),
     "maths.gaussian": ("Gaussian",),
+    "maths.network": ("NetworkPolicy",),
     "maths.policy": ("LinearGaussianPolicy", "constant_policy", "load_policy"),
     "randomness": ("generator_state", "restored_generator"),
     "report.data": ("load",),
     "sweep": ("run",),
+    "tasks.ball_in_a_cup": ("BallInACup",),
     "tasks.function": ("FunctionTask",),
+    "tasks.kinematic": ("KinematicReacher",),
+    "tasks.reacher": ("Reacher",),
     "tasks.rows": ("RowTask",),
     "tasks.gate": ("Gate",),
     "teachers": ("GoalGAN", "SaggRiac", "Target"),

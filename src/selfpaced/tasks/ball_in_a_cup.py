@@ -40,7 +40,7 @@ class Fidelity:
     """How finely the string and time are cut."""
 
     links: int  # of the string
-    radius: float  # of the string; 1 mm in truth, but it must not jump through a wall in one step
+    margin: float  # at which the string feels a wall, so that no step takes it through
     substeps: int  # of physics per control step
 
     @property
@@ -48,8 +48,8 @@ class Fidelity:
         return 1.0 / (FREQUENCY * self.substeps)
 
 
-FAST = Fidelity(links=10, radius=0.002, substeps=1)
-FAITHFUL = Fidelity(links=20, radius=0.001, substeps=2)
+FAST = Fidelity(links=10, margin=0.003, substeps=1)
+FAITHFUL = Fidelity(links=20, margin=0.0015, substeps=2)
 
 
 class Swing(NamedTuple):

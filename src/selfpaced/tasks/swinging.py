@@ -31,7 +31,7 @@ PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # the sag of the arm changes a little with the cup
 SAG_STEPS, SAG_TOLERANCE = 100, 1e-9
 PICTURE_EVERY = 20  # control steps: 25 pictures per second
-VIEW = View(lookat=(0.0, -0.6, 1.2), distance=1.9, azimuth_deg=30.0, elevation_deg=-8.0)
+VIEW = View(lookat=(0.0, -0.62, 1.22), distance=1.45, azimuth_deg=20.0, elevation_deg=-5.0)
 
 
 class Swinging:
@@ -40,7 +40,7 @@ class Swinging:
     def __init__(self, fidelity: Fidelity) -> None:
         self._substeps = fidelity.substeps
         self._spec = wam_spec(
-            1.0, links=fidelity.links, radius=fidelity.radius, timestep=fidelity.timestep
+            1.0, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep
         )
         self._rollout = mujoco.rollout.Rollout(nthread=0)  # in this thread
         self._rest = np.array([self._settled(scale) for scale in SETTLED_SCALES])
@@ -150,7 +150,7 @@ class Swinging:
         data = mujoco.MjData(model)
         state = self.start(np.array([scale]))
         controls = np.repeat((KP * positions + KD * velocities), self._substeps, axis=1)
-        camera = Camera(model, VIEW)
+        camera = Camera(model, VIEW, width=480, height=480)
         try:
             for first in range(0, CONTROLS + 1, PICTURE_EVERY):
                 mujoco.mj_setState(model, data, state[0], PHYSICS)

@@ -91,6 +91,7 @@ CUP_SOLREF = (-10000.0, -100.0)
 
 STRING_LENGTH = 0.30495  # from the first joint to the ball's centre
 STRING_MASS = 29 * 7.4927e-5
+STRING_RADIUS = 0.001
 STRING_DAMPING = 1e-4
 BALL_RADIUS, BALL_MASS = 0.02, 0.021
 
@@ -99,7 +100,7 @@ FORBIDDEN = ("handle", "palm", "wrist_pitch", "wrist_yaw", "forearm")
 SOLID: dict[str, Any] = {"contype": 1, "conaffinity": 0}  # meets what hangs
 HANGING: dict[str, Any] = {"contype": 0, "conaffinity": 1}  # meets what is solid
 GREY, DARK, RED = [0.75, 0.77, 0.8, 1], [0.2, 0.22, 0.25, 1], [0.84, 0.15, 0.16, 1]
-BLUE, WOOD = [0.12, 0.47, 0.71, 1], [0.85, 0.65, 0.4, 1]
+BLUE, BROWN = [0.12, 0.47, 0.71, 1], [0.35, 0.2, 0.1, 1]
 
 BOX, CAPSULE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CAPSULE
 CYLINDER, SPHERE = mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_SPHERE
@@ -110,8 +111,8 @@ def cup_axis(scale: float) -> float:
     return 0.1165 + 0.0385 * (scale - 1.0)
 
 
-def wam_spec(scale: float, *, links: int, radius: float, timestep: float) -> Any:
-    """The MjSpec of arm, cup of `scale`, string of `links` with a `radius`, and ball."""
+def wam_spec(scale: float, *, links: int, margin: float, timestep: float) -> Any:
+    """The MjSpec of arm, cup of `scale`, string of `links` that keeps a `margin`, and ball."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     spec.option.timestep = timestep
@@ -136,7 +137,7 @@ def wam_spec(scale: float, *, links: int, radius: float, timestep: float) -> Any
         body.add_joint(name=link.name, range=link.range, limited=True)
     _shape_arm(spec)
     _add_cup(spec)
-    _add_string(spec, links, radius, timestep)
+    _add_string(spec, links, margin, timestep)
     _actuate(spec)
     _sense(spec)
     resize_cup(spec, scale)
@@ -246,12 +247,12 @@ def _add_cup(spec: Any) -> None:
         handle.add_geom(type=BOX, pos=(a + b) / 2, size=(b - a) / 2, **made)
 
 
-def _add_string(spec: Any, links: int, radius: float, timestep: float) -> None:
+def _add_string(spec: Any, links: int, margin: float, timestep: float) -> None:
     """`links` stiff pieces with two hinges each, along -y of the cup, the ball around the last.
 
     Its last hinges are inside the ball, so that the string can bend where it leaves it. Its
-    contacts are as stiff as the time step allows: at the cup's softness, which is right for the
-    ball, the string goes through the wall in nine of ten catches.
+    contacts are as stiff as the time step allows and begin a `margin` away: with the cup's
+    softness, which is right for the ball, the string goes through the wall in nine of ten catches.
     """
     pitch = STRING_LENGTH / (links - 0.5)
     body = spec.body("cup")
@@ -265,10 +266,11 @@ def _add_string(spec: Any, links: int, radius: float, timestep: float) -> None:
             body.add_geom(
                 name=f"string{k}",
                 type=CAPSULE,
-                size=[radius, 0, 0],
-                fromto=[0, -radius, 0, 0, -pitch + radius, 0],
+                size=[STRING_RADIUS, 0, 0],
+                fromto=[0, -STRING_RADIUS, 0, 0, -pitch + STRING_RADIUS, 0],
                 mass=STRING_MASS / (links - 1),
-                rgba=WOOD,
+                rgba=BROWN,
+                margin=margin,
                 priority=1,  # its own softness, not a mixture with the cup's
                 solref=[2 * timestep, 1.0],
                 solimp=[0.95, 0.99, 0.001, 0.5, 2.0],

@@ -1,0 +1,80 @@
+"""What leaves a stored run: movements for a robot, pictures."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from selfpaced.cli import main
+from selfpaced.experiments import experiment
+from selfpaced.store import RunFiles, StoredRun, run_folder
+from selfpaced.watch import write_movement
+
+
+@pytest.fixture
+def ball_run(tmp_path):
+    """A finished run of ball-in-a-cup, whose policy is the initial one around another mean."""
+    initial = experiment("ball-in-a-cup").problem().initial_policy
+    A = np.random.default_rng(0).normal(scale=0.5, size=initial.A.shape)
+    policy = type(initial)(initial.features, A, initial.covariance)
+    spec = {"experiment": "ball-in-a-cup", "algorithm": "sprl", "seed": 0}
+    folder = run_folder(tmp_path, "ball-in-a-cup", "sprl", 0)
+    files = RunFiles(folder, spec)
+    files.write_finished(
+        StoredRun(spec, [], {"iterations": 0}, 0.0, policy, np.ones((10, 1)), None)
+    )
+    files.close()
+    return folder
+
+
+def read(path):
+    with path.open() as file:
+        header, *rows = csv.reader(file)
+    return header, np.array(rows, dtype=float)
+
+
+def test_the_learned_movement_leaves_as_csv(ball_run, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    words = ["export", ball_run, "--trajectory", out, "--context", 1.0, "--frequency", 500]
+    assert main([str(word) for word in [*words, "--speed", 1.0]]) == 0
+    assert "1751 set points" in capsys.readouterr().out
+    header, rows = read(out)
+    assert header[:2] == ["time", "position_joint1"]
+    assert header[-1] == "velocity_joint7"
+    assert rows.shape == (1751, 15)
+    np.testing.assert_allclose(np.diff(rows[:, 0]), 0.002, atol=1e-8)
+    slopes = np.gradient(rows[:, 1:8], 0.002, axis=0)
+    np.testing.assert_allclose(rows[2:-2, 8:], slopes[2:-2], atol=2e-3)
+    assert np.ptp(rows[:, 2]) > 0.05  # joint 2 moves, joint 1 does not
+    assert np.ptp(rows[:, 1]) == 0.0
+
+
+def test_at_half_the_speed_the_same_path_takes_twice_as_long(ball_run, tmp_path):
+    assert write_movement(ball_run, tmp_path / "a.csv") == 1751
+    assert write_movement(ball_run, tmp_path / "b.csv", speed=0.5, frequency=250.0) == 1751
+    _, fast = read(tmp_path / "a.csv")
+    _, slow = read(tmp_path / "b.csv")
+    np.testing.assert_allclose(slow[:, 1:8], fast[:, 1:8], atol=1e-8)
+    np.testing.assert_allclose(2 * slow[:, 8:], fast[:, 8:], atol=1e-7)
+
+
+def test_another_context_gives_another_movement(ball_run, tmp_path):
+    for name, scale in (("a", 1.0), ("b", 2.0)):
+        write_movement(ball_run, tmp_path / f"{name}.csv", context=[scale])
+    assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--context", "5.0"], "context must lie in"),
+        (["--context", "1.0", "1.0"], "context must be (n, 1)"),
+        (["--speed", "0"], "speed must be"),
+        (["--frequency", "-1"], "frequency must be"),
+    ],
+)
+def test_wrong_words_are_named_and_nothing_is_written(ball_run, tmp_path, capsys, words, message):
+    out = tmp_path / "out.csv"
+    assert main(["export", str(ball_run), "--trajectory", str(out), *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
