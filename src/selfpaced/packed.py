@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from selfpaced.experiments.setting import Setting, setting_from
 from selfpaced.files import plain
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.policy import Policy, policy_from
@@ -31,6 +32,7 @@ from selfpaced.store import (
     finished_iterations,
     recorded_iterations,
     run_folder,
+    write_setting,
 )
 from selfpaced.types import AnyArray
 
@@ -45,8 +47,12 @@ DAMAGE = (
 EXACT = ("iteration", "rollouts", "target_success")  # what tables count with
 
 
-def write_packed(runs: list[StoredRun], path: Path, evolution: tuple[int, ...] = ()) -> None:
-    """Write `runs` of one experiment to `path`; `evolution` are iterations to keep besides."""
+def write_packed(runs: list[StoredRun], path: Path, setting: Setting | None = None) -> None:
+    """Write `runs` of one experiment to `path`, and its `setting`, where it is known.
+
+    Kept besides the measured iterations are those at which figures show the contexts.
+    """
+    evolution = () if setting is None else setting.evolution
     names = {run.experiment for run in runs}
     if len(names) != 1:
         raise ValueError(f"runs must be of one experiment; got {sorted(names)}")
@@ -57,7 +63,13 @@ def write_packed(runs: list[StoredRun], path: Path, evolution: tuple[int, ...] =
         about, columns = _pack_group(members, evolution)
         algorithms.append(about)
         arrays |= {f"{i}.{key}": value for key, value in columns.items()}
-    about = {"format": FORMAT, "experiment": names.pop(), "algorithms": algorithms}
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "experiment": names.pop(),
+        "algorithms": algorithms,
+    }
+    if setting is not None:
+        about["setting"] = setting.arrays()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as file:
         file.writestr(zipfile.ZipInfo("about.json"), json.dumps(plain(about)), zipfile.ZIP_LZMA)
@@ -93,6 +105,16 @@ def read_packed(path: Path) -> list[StoredRun]:
         raise ValueError(f"{path} must be a file of packed results; {error!r}") from error
 
 
+def packed_setting(path: Path) -> Setting | None:
+    """The setting in a packed file, if it holds one."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            about = json.loads(file.read("about.json"))
+        return setting_from(about["setting"]) if "setting" in about else None
+    except DAMAGE as error:
+        raise ValueError(f"{path} is no packed result: {error}") from error
+
+
 def restore_store(path: Path, out: Path) -> tuple[int, int]:
     """Make the runs in the packed file `path` a store below `out`.
 
@@ -100,6 +122,9 @@ def restore_store(path: Path, out: Path) -> tuple[int, int]:
     or under way.
     """
     restored = left = 0
+    setting = packed_setting(path)
+    if setting is not None:
+        write_setting(out, setting)
     for run in read_packed(path):
         folder = run_folder(out, run.experiment, run.algorithm, run.seed)
         length = int(run.result["iterations"])

@@ -13,6 +13,8 @@ Layout of a run, `<out>/<experiment>/<algorithm>/seed-NNN/`:
     error.json       why the run failed, if it did
     lock             held while a process works on the run
 
+Beside the runs of an experiment, `<out>/<experiment>/setting.json` tells reports what it is.
+
 Nothing is pickled: loading a run cannot execute code.
 """
 
@@ -33,6 +35,7 @@ from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
 
+from selfpaced.experiments.setting import Setting, setting_from
 from selfpaced.files import (
     differences,
     json_bytes,
@@ -90,6 +93,22 @@ def recorded_iterations(folder: Path) -> int:
     """Whole lines of metrics in `folder`, whoever is writing them."""
     path = folder / "metrics.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def recorded(folder: Path) -> list[Record]:
+    """The whole lines of the metrics in `folder`, whoever is writing them."""
+    path = folder / "metrics.jsonl"
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    try:
+        return [_with_nan(json.loads(line)) for line in lines]
+    except json.JSONDecodeError:
+        return []  # damaged; the run itself says so when it goes on
+
+
+def policy_dimension(folder: Path) -> int | None:
+    """How many numbers the policy of the run in `folder` draws; None before it is finished."""
+    path = folder / "policy.npz"
+    return load_policy(path).dimension if path.exists() else None
 
 
 def last_record(folder: Path) -> Record | None:
@@ -384,6 +403,24 @@ def run_folder(out: Path, experiment: str, algorithm: str, seed: int) -> Path:
 def run_folders(out: Path) -> list[Path]:
     """The folders of all runs below `out`, finished or not, in order."""
     return [path.parent for path in sorted(out.glob("*/*/seed-*/spec.json"))]
+
+
+def write_setting(out: Path, setting: Setting) -> None:
+    """Leave beside the runs of an experiment what a report must know of it."""
+    folder = out / setting.name
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "setting.json", json_bytes(setting.arrays()))
+
+
+def read_settings(out: Path) -> dict[str, Setting]:
+    """The settings of the experiments below `out`, by name; a damaged one is left out."""
+    found: dict[str, Setting] = {}
+    for path in sorted(out.glob("*/setting.json")):
+        try:
+            found[path.parent.name] = setting_from(read_json(path))
+        except (ValueError, KeyError, TypeError):
+            warnings.warn(f"{path} is damaged: figures go without it", stacklevel=2)
+    return found
 
 
 def read_spec(folder: Path) -> dict[str, Any]:

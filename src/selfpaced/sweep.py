@@ -11,6 +11,7 @@ from selfpaced.engines.job import Engine, Job, Watcher, describe
 from selfpaced.engines.local import LocalEngine
 from selfpaced.experiments import Experiment, experiment
 from selfpaced.experiments.override import override
+from selfpaced.experiments.setting import setting_of
 from selfpaced.extras import check_installed
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.report.data import Group, load
@@ -25,6 +26,7 @@ from selfpaced.store import (
     read_spec,
     recorded_iterations,
     run_folders,
+    write_setting,
 )
 from selfpaced.suggest import named
 
@@ -99,7 +101,7 @@ def plan(
         named("algorithm of an override", path.partition(".")[0], known)
     out = out.absolute()
     jobs: list[Job] = []
-    for e in found:
+    for e, reference in zip(found, experiments, strict=True):
         made = e.problem()
         check_installed(made.task)
         problem = describe(e, made)
@@ -112,7 +114,10 @@ def plan(
                     numbers = override(numbers, number, text)
             check_installed(numbers)
             jobs += [
-                Job(e, name, numbers, seed, length, out, problem, checkpoint_seconds)
+                Job(
+                    *(e, name, numbers, seed, length, out, problem, checkpoint_seconds),
+                    reference if isinstance(reference, str) else "",
+                )
                 for seed in seeds
             ]
     for job in jobs:
@@ -146,6 +151,8 @@ def execute_all(jobs: Sequence[Job], engine: Engine, watcher: Watcher) -> None:
     missing = [job for job in jobs if not job.done]
     for job in missing:
         ask_for(job.folder, job.spec, job.iterations)
+    for job in {job.experiment.name: job for job in missing}.values():
+        write_setting(job.out, setting_of(job.experiment, job.reference))
     if missing:
         engine.run(missing, watcher)
 

@@ -123,6 +123,28 @@ class Watch:
     """Of the rollout's own randomness."""
 
 
+@dataclass
+class Report:
+    """Write one self-contained page with all figures, tables and health checks."""
+
+    paths: Annotated[list[Path], Positional] = field(default_factory=lambda: [Path("runs")])
+    """Folders of results, or packed files."""
+    out: Path = Path("report.html")
+    """The page."""
+    figures: Path | None = None
+    """Folder for every figure as PDF, PNG and SVG."""
+
+
+@dataclass
+class Scene:
+    """Compute what figures need physics for: pictures of tasks, reward landscapes."""
+
+    experiments: Annotated[list[str], Positional]
+    """Names of experiments, or module:NAME of your own."""
+    out: Path = Path("results")
+    """Folder for the files, where `report` looks: beside packed results, or runs."""
+
+
 Command = (
     Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Run, tyro.conf.subcommand("run")]
@@ -132,6 +154,8 @@ Command = (
     | Annotated[Unpack, tyro.conf.subcommand("unpack")]
     | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[Watch, tyro.conf.subcommand("watch")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Scene, tyro.conf.subcommand("scene")]
 )
 
 
@@ -212,6 +236,10 @@ def _execute(command: object, overrides: dict[str, str], console: "Console") -> 
         _export(command, console)
     elif isinstance(command, Watch):
         _watch(command, console)
+    elif isinstance(command, Report):
+        _report(command, console)
+    elif isinstance(command, Scene):
+        _scene(command, console)
     return 0
 
 
@@ -279,12 +307,14 @@ def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
 
 
 def _status(out: Path, console: "Console") -> None:
-    from selfpaced.cli.tables import print_status
+    from selfpaced.cli.tables import print_health, print_status
     from selfpaced.sweep import status
 
     if not out.exists():
         raise ValueError(f"out must be a folder of results; {out} does not exist")
-    print_status(status(out), console)
+    found = status(out)
+    print_status(found, console)
+    print_health(found, console)
 
 
 def _table(command: Table, console: "Console") -> None:
@@ -301,19 +331,18 @@ def _table(command: Table, console: "Console") -> None:
 
 
 def _pack(command: Pack, console: "Console") -> None:
-    from selfpaced.experiments import EXPERIMENTS
     from selfpaced.packed import SUFFIX, write_packed
-    from selfpaced.report.data import stored_runs
+    from selfpaced.report.data import settings, stored_runs
 
     runs = stored_runs(command.runs)
     if not runs:
         raise ValueError(f"runs must hold finished runs; {command.runs} has none")
+    known = settings(runs, command.runs)
     command.out.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(run.experiment for run in runs):
         path = command.out / f"{name}{SUFFIX}"
         members = [run for run in runs if run.experiment == name]
-        evolution = EXPERIMENTS[name].evolution if name in EXPERIMENTS else ()
-        write_packed(members, path, evolution)
+        write_packed(members, path, known.get(name))
         size = path.stat().st_size / 1000
         console.print(f"{path}: {len(members)} runs, {size:.0f} kB", highlight=False)
 
@@ -360,3 +389,33 @@ def _watch(command: Watch, console: "Console") -> None:
     count = write_film(film_of(command.run, command.context, command.seed), command.out)
     text = f"film: {command.out}, {count} frames; strip: {command.out.with_suffix('.png')}"
     console.print(text, highlight=False, soft_wrap=True)
+
+
+def _report(command: Report, console: "Console") -> None:
+    sys.path.insert(0, os.getcwd())  # for the `draw` of a user's own task
+    from selfpaced.report.page import page, write_figures
+    from selfpaced.reporting import chapters_of
+
+    chapters, missing = chapters_of(command.paths)
+    command.out.parent.mkdir(parents=True, exist_ok=True)
+    command.out.write_text(page(chapters, missing), encoding="utf-8")
+    size = command.out.stat().st_size / 1e6
+    text = f"page: {command.out}, {size:.1f} MB, {len(chapters)} experiments"
+    console.print(text, highlight=False, soft_wrap=True)
+    if command.figures is not None:
+        count = write_figures(chapters, command.figures)
+        console.print(f"{count} figures in {command.figures}", highlight=False, soft_wrap=True)
+
+
+def _scene(command: Scene, console: "Console") -> None:
+    sys.path.insert(0, os.getcwd())
+    from selfpaced.scene import SUFFIX, make_scene, write_scene
+    from selfpaced.sweep import find_experiment
+
+    for name in command.experiments:
+        found = find_experiment(name)
+        command.out.mkdir(parents=True, exist_ok=True)
+        path = command.out / f"{found.name}{SUFFIX}"
+        write_scene(make_scene(found), path)
+        size = path.stat().st_size / 1000
+        console.print(f"{path}: {size:.0f} kB", highlight=False, soft_wrap=True)

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from selfpaced.report.data import Group
+from selfpaced.report.health import Finding, findings, summarised
 from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
+from selfpaced.store import policy_dimension, recorded
 from selfpaced.sweep import Status
 
 if TYPE_CHECKING:
@@ -89,6 +91,19 @@ def print_status(found: list[Status], console: "Console") -> None:
             _print(f"failed: {_name(run)}: {error.splitlines()[-1]}", console, "red")
             for line in error.splitlines()[:-1]:
                 _print(f"    {line}", console, "dim")
+
+
+def print_health(found: list[Status], console: "Console") -> None:
+    """What ails runs, finished or under way, in words."""
+    by_name: dict[str, list[tuple[int, Finding]]] = {}
+    for run in found:
+        for finding in findings(recorded(run.folder), policy_dimension(run.folder)):
+            name = f"{run.spec['experiment']} {run.spec['algorithm']}"
+            by_name.setdefault(name, []).append((int(str(run.spec["seed"])), finding))
+    for name, members in by_name.items():
+        for who, finding in summarised(members):
+            _print(f"{finding.kind}: {name}, {who}: {finding.shown_by}", console, "yellow")
+            _print(f"    to try: {finding.to_try}", console, "dim")
 
 
 def _name(run: Status) -> str:

@@ -38,6 +38,7 @@ class Job:
     out: Path
     problem: dict[str, Any]  # what `describe` says of the experiment's problem
     checkpoint_seconds: float = CHECKPOINT_SECONDS
+    reference: str = ""  # how to import the experiment: its registered name, or module:NAME
 
     @property
     def name(self) -> str:
@@ -68,10 +69,10 @@ def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
     """What identifies the experiment's problem and how it is measured, as plain data."""
     return {
         "task": _name(problem.task),
-        "contexts": _short(plain(problem.task.context_space)),
+        "contexts": plain(problem.task.context_space),
         "thetas": _short(plain(problem.task.theta_space)),
-        "target": _short(plain(problem.target)),
-        "initial_contexts": _short(plain(problem.initial_contexts)),
+        "target": plain(problem.target),
+        "initial_contexts": plain(problem.initial_contexts),
         "initial_policy": _short(plain(problem.initial_policy.arrays())),
         "value_features": _short(problem.value_features.spec()),
         "reward_shift": problem.reward_shift,

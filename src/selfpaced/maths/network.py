@@ -39,6 +39,10 @@ class NetworkPolicy:
         return np.clip(drawn, -ACTION_LIMIT, ACTION_LIMIT)
 
     @property
+    def dimension(self) -> int:
+        return len(self.std)
+
+    @property
     def entropy(self) -> float:
         """In nats, of an action before it is clipped; the same for every observation."""
         return float(np.log(self.std).sum() + 0.5 * len(self.std) * np.log(2 * np.pi * np.e))

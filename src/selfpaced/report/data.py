@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from selfpaced.experiments import EXPERIMENTS
+from selfpaced.experiments.setting import Setting, setting_from_spec, setting_of
 from selfpaced.files import differences
 from selfpaced.maths.arrays import Array
-from selfpaced.packed import read_packed
-from selfpaced.store import StoredRun, finished_runs
+from selfpaced.packed import packed_setting, read_packed
+from selfpaced.store import StoredRun, finished_runs, read_settings
 
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
 ORDER = ("sprl", "creps", "cmaes", "goalgan", "saggriac", "ppo")  # in tables and legends
@@ -62,15 +64,18 @@ class Group:
 
 
 def groups(runs: list[StoredRun]) -> list[Group]:
-    """`runs` by experiment and algorithm; the paper's algorithms in its order, then others."""
+    """`runs` by experiment and algorithm; the paper's in its order, then others."""
     by_name: dict[tuple[str, str], list[StoredRun]] = {}
     for run in runs:
         by_name.setdefault((run.experiment, run.algorithm), []).append(run)
 
-    def rank(name: tuple[str, str]) -> tuple[str, int, str]:
+    registered = list(EXPERIMENTS)
+
+    def rank(name: tuple[str, str]) -> tuple[int, str, int, str]:
         experiment, algorithm = name
+        place = registered.index(experiment) if experiment in registered else len(registered)
         known = ORDER.index(algorithm) if algorithm in ORDER else len(ORDER)
-        return experiment, known, algorithm
+        return place, experiment, known, algorithm
 
     return [Group(*name, tuple(by_name[name])) for name in sorted(by_name, key=rank)]
 
@@ -96,6 +101,26 @@ def stored_runs(*paths: str | Path) -> list[StoredRun]:
                 f"one table: {'; '.join(found)}"
             )
     return list({(r.experiment, r.algorithm, r.seed): r for r in runs}.values())
+
+
+def settings(runs: list[StoredRun], *paths: str | Path) -> dict[str, Setting]:
+    """What is known of each experiment of `runs`: registered, stored beside them, or guessed."""
+    found: dict[str, Setting] = {}
+    for path in map(Path, paths):
+        if path.is_file():
+            packed = [packed_setting(path)]
+        else:
+            found |= read_settings(path)
+            packed = [packed_setting(file) for file in sorted(path.glob("*.packed"))]
+        found |= {setting.name: setting for setting in packed if setting is not None}
+    for run in runs:
+        if run.experiment in EXPERIMENTS:
+            registered = EXPERIMENTS[run.experiment]
+            found[run.experiment] = setting_of(registered, run.experiment)
+        elif run.experiment not in found:
+            length = int(run.result["iterations"])
+            found[run.experiment] = setting_from_spec(run.spec, length)
+    return found
 
 
 def load(*paths: str | Path) -> dict[str, dict[str, Group]]:

@@ -1,11 +1,14 @@
-"""Figures: arrays in, Matplotlib axes out. They never load, choose or simulate."""
+"""Figures: arrays in, Matplotlib figures out. They never load, choose or simulate."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.report.data import Group, quantiles
+from selfpaced.report.statistics import bootstrap, paired
+from selfpaced.types import AnyArray
 
 # Okabe and Ito's colours, which colour-blind people can tell apart; one per algorithm, everywhere.
 COLOURS = {
@@ -16,7 +19,7 @@ COLOURS = {
     "saggriac": "#E69F00",
     "ppo": "#56B4E9",
 }
-OTHER = "#444444"
+OTHER = ("#444444", "#8C6D31", "#7B4173", "#637939")
 NAMES = {
     "sprl": "SPRL",
     "creps": "C-REPS",
@@ -25,61 +28,188 @@ NAMES = {
     "saggriac": "SAGG-RIAC",
     "ppo": "PPO",
 }
+HEALTH = {  # metrics over iterations that tell how a curriculum does
+    "success": "success on current contexts",
+    "kl_to_target": "KL to the target (nats)",
+    "alpha": "alpha",
+    "kl_policy": "realised KL of the policy",
+    "ess_policy": "effective samples",
+    "entropy": "policy entropy (nats)",
+}
+LOGARITHMIC = ("kl_to_target", "alpha", "kl_policy")
 
 
-def band(axes: Any, x: Array, values: Array, algorithm: str) -> None:
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of our look."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def name_of(algorithm: str) -> str:
+    """What people call an algorithm."""
+    return NAMES.get(algorithm, algorithm)
+
+
+def colours(algorithms: Sequence[str]) -> dict[str, str]:
+    """A colour for each algorithm; the paper's always have theirs."""
+    others = [name for name in algorithms if name not in COLOURS]
+    extra = {name: OTHER[i % len(OTHER)] for i, name in enumerate(others)}
+    return {name: COLOURS.get(name) or extra[name] for name in algorithms}
+
+
+def tidy(axes: Any) -> None:
+    """A light grid, no box."""
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def band(axes: Any, x: Array, values: Array, colour: str, label: str) -> None:
     """Median and 10%-90% band of `values` (seeds, k) over x (k,)."""
     low, middle, high = quantiles(values)
-    colour = COLOURS.get(algorithm, OTHER)
-    axes.plot(x, middle, color=colour, label=NAMES.get(algorithm, algorithm), linewidth=1.8)
+    axes.plot(x, middle, color=colour, label=label, linewidth=1.8)
     axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
 
 
-def learning_curves(members: list[Group], title: str) -> Any:
-    """A figure of success and reward on the target over the iterations of one experiment."""
-    from matplotlib.figure import Figure
-
-    figure: Any = Figure(figsize=(9, 3.4), layout="constrained")
+def learning_curves(members: list[Group], title: str, over: str = "iteration") -> Any:
+    """Success and reward on the target over iterations, or over "rollouts", of one experiment."""
+    figure = new_figure(9, 3.4)
     success, reward = figure.subplots(1, 2)
+    chosen = colours([group.algorithm for group in members])
     for group in members:
         for axes, name in ((success, "target_success"), (reward, "target_reward")):
             x, values = group.curve(name)
+            if over == "rollouts":
+                iterations, rollouts = group.curve("rollouts")
+                x = np.interp(x, iterations, np.median(rollouts, axis=0))
             if len(x) and not np.isnan(values).all():
-                band(axes, x, values, group.algorithm)
-    success.set(xlabel="iteration", ylabel="success rate on the target", ylim=(-0.03, 1.03))
-    reward.set(xlabel="iteration", ylabel="reward on the target")
+                band(axes, x, values, chosen[group.algorithm], name_of(group.algorithm))
+    success.set(xlabel=over, ylabel="success rate on the target", ylim=(-0.03, 1.03))
+    reward.set(xlabel=over, ylabel="reward on the target")
     for axes in (success, reward):
-        axes.grid(alpha=0.25, linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     if success.get_legend_handles_labels()[0]:
         success.legend(frameon=False, loc="best")
     seeds = sorted({len(group.runs) for group in members})
-    count = " and ".join(str(n) for n in seeds)
-    figure.suptitle(f"{title}: median and 10%-90% of {count} seeds", fontsize=11)
+    if seeds == [1]:
+        figure.suptitle(f"{title}: one seed", fontsize=11)
+    else:
+        count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+        figure.suptitle(f"{title}: median and 10%-90% of {count} seeds", fontsize=11)
     return figure
 
 
+def health_curves(members: list[Group], title: str) -> Any | None:
+    """How the curriculum did over iterations: one panel per metric of HEALTH that was recorded."""
+    recorded = {
+        name: [(group, *group.curve(name)) for group in members if len(group.curve(name)[0]) > 1]
+        for name in HEALTH
+    }
+    shown = {name: curves for name, curves in recorded.items() if curves}
+    if not shown:
+        return None
+    columns = 3
+    rows = -(-len(shown) // columns)
+    figure = new_figure(9, 2.3 * rows + 0.4)
+    panels = figure.subplots(rows, columns, squeeze=False)
+    chosen = colours([group.algorithm for group in members])
+    for axes in panels.flat[len(shown) :]:
+        axes.set_visible(False)
+    for axes, (name, curves) in zip(panels.flat, shown.items(), strict=False):
+        for group, x, values in curves:
+            if name in LOGARITHMIC:
+                values = np.where(values > 0, values, np.nan)
+            known = ~np.isnan(values).all(axis=0)
+            if not known.any():
+                continue
+            middle = np.nanmedian(values[:, known], axis=0)
+            label = name_of(group.algorithm)
+            axes.plot(x[known], middle, color=chosen[group.algorithm], label=label, linewidth=1.4)
+        if name in LOGARITHMIC:
+            axes.set_yscale("log")
+        axes.set_title(HEALTH[name], fontsize=9)
+        axes.tick_params(labelsize=8)
+        tidy(axes)
+    panels.flat[0].legend(frameon=False, fontsize=7)
+    figure.suptitle(f"{title}: health of the curriculum, medians over iterations", fontsize=11)
+    return figure
+
+
+def comparison(members: list[Group], title: str) -> Any:
+    """Final success and reward with bootstrap intervals, and paired differences to the first."""
+    figure = new_figure(9, 0.5 * len(members) + 1.6)
+    panels = figure.subplots(1, 3)
+    chosen = colours([group.algorithm for group in members])
+    places = -np.arange(len(members))
+    heads = ("success on the target", "reward on the target", "reward: difference to the first")
+    for axes, head in zip(panels, heads, strict=True):
+        axes.set_title(head, fontsize=9)
+        axes.set_yticks(places, [name_of(group.algorithm) for group in members], fontsize=8)
+        axes.set_ylim(-len(members) + 0.4, 0.6)
+        axes.tick_params(labelsize=8)
+        tidy(axes)
+    for place, group in zip(places.tolist(), members, strict=True):
+        colour = chosen[group.algorithm]
+        for axes, values in zip(panels, (group.success, group.reward), strict=False):
+            _interval(axes, place, *bootstrap(values), colour)
+            axes.plot(values, np.full(len(values), place - 0.2), "|", color=colour, alpha=0.5)
+        if group is not members[0]:
+            shared, mean, low, high = paired(group, members[0], "target_reward")
+            if shared:
+                _interval(panels[2], place, mean, low, high, colour)
+    panels[0].set_xlim(-0.03, 1.03)
+    panels[2].axvline(0, color="0.6", linewidth=0.8)
+    for axes in panels[1:]:
+        axes.set_yticklabels([])
+    figure.suptitle(f"{title}: means and 95% bootstrap intervals over seeds", fontsize=11)
+    return figure
+
+
+def _interval(axes: Any, y: float, mean: float, low: float, high: float, colour: str) -> None:
+    axes.plot([low, high], [y, y], color=colour, linewidth=2.5, solid_capstyle="butt")
+    axes.plot(mean, y, "o", color=colour, markersize=5)
+
+
 def final_trajectories(members: list[Group], task: Any, title: str) -> Any | None:
-    """A figure of what each algorithm's first run does in the end, drawn by the task's `draw`.
+    """What each algorithm's first run does in the end, drawn by the task's `draw`.
 
     None where no run has trajectories.
     """
-    from matplotlib.figure import Figure
-
-    shown = [
-        (group, run) for group in members for run in group.runs if run.trajectories is not None
+    firsts = [
+        (group, next((run for run in group.runs if run.trajectories is not None), None))
+        for group in members
     ]
-    first = {group.algorithm: (group, run) for group, run in reversed(shown)}
-    if not first:
+    ordered = [(group, run) for group, run in firsts if run is not None]
+    if not ordered:
         return None
-    ordered = [first[group.algorithm] for group in members if group.algorithm in first]
-    figure: Any = Figure(figsize=(2.6 * len(ordered) + 0.4, 4.2), layout="constrained")
+    figure = new_figure(2.6 * len(ordered) + 0.4, 4.2)
     panels = figure.subplots(1, len(ordered), squeeze=False)[0]
     for axes, (group, run) in zip(panels, ordered, strict=True):
         task.draw(run.contexts.mean(axis=0), run.trajectories, axes)
-        name = NAMES.get(group.algorithm, group.algorithm)
         success = run.result["target_success"]
         note = "" if np.isnan(success) else f"\nsuccess {success:.2f}"
-        axes.set_title(f"{name}, seed {run.seed}{note}", fontsize=9)
+        axes.set_title(f"{name_of(group.algorithm)}, seed {run.seed}{note}", fontsize=9)
     figure.suptitle(f"{title}: final trajectories on the target", fontsize=11)
+    return figure
+
+
+def landscape(paths: AnyArray, rewards: AnyArray, varied: Array, heads: list[str], x: str) -> Any:
+    """Paths (c, k, t, 2) above, rewards (c, m) over `varied` (m,) below; a column per head."""
+    figure = new_figure(9, 4.6)
+    panels = figure.subplots(2, len(heads), sharey="row", squeeze=False)
+    for column, head in enumerate(heads):
+        above, below = panels[:, column]
+        for path in paths[column]:
+            above.plot(path[:, 0], path[:, 1], linewidth=0.8, color="#0072B2", alpha=0.6)
+        above.plot(0, 0, "x", color="crimson")
+        above.axhline(2.5, color="0.5", linewidth=0.8, linestyle=":")
+        above.set(xlim=(-8, 8), ylim=(-1, 6))
+        above.set_title(head, fontsize=9)
+        below.plot(varied, rewards[column], color="#D55E00", linewidth=1.4)
+        below.set_xlabel(x, fontsize=9)
+        for axes in (above, below):
+            axes.tick_params(labelsize=8)
+            tidy(axes)
+    panels[0, 0].set_ylabel("trajectories", fontsize=9)
+    panels[1, 0].set_ylabel("reward", fontsize=9)
     return figure

@@ -108,6 +108,13 @@ class BallInACup:
         """Times (t,), joint positions and velocities (t, 7) for a robot; see `movement`."""
         return movement(theta, frequency, speed)
 
+    def picture(self, context: Array) -> Picture:
+        """The arm at rest with a cup of the scale `context` (1,)."""
+        from selfpaced.tasks.swinging import Swinging
+
+        still = set_points(np.zeros((1, 15)))
+        return next(Swinging(self.fidelity).film(float(context[0]), *still))
+
     def film(
         self, context: Array, policy: LinearGaussianPolicy, rng: np.random.Generator
     ) -> Iterator[Picture]:

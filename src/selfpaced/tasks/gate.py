@@ -10,7 +10,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, check_rows
 from selfpaced.maths.box import Box
-from selfpaced.types import Outcomes
+from selfpaced.types import AnyArray, Outcomes
 
 DT = 0.05
 STEPS = 100
@@ -23,6 +23,7 @@ NOISE_STD = 0.05  # of the velocity, per step and axis
 KAPPA, NU = 10.0, 1e-4  # Table 1
 REWARD_FLOOR = -100.0  # unstable controllers pay millions for their actions
 SUCCESS_RADIUS = 0.05
+LANDSCAPE_GATE, LANDSCAPE_WIDTHS = 4.0, (20.0, 3.0, 0.1)  # appendix, figure of the rewards
 
 
 class Flight(NamedTuple):
@@ -62,6 +63,34 @@ class Gate:
     def outcomes(flight: Flight) -> Outcomes:
         distance = np.linalg.norm(flight.positions[:, -1] - GOAL, axis=1)
         return Outcomes(reward(distance, flight.effort), success(distance))
+
+    def landscape(self) -> dict[str, AnyArray]:
+        """The appendix's figure: what the first set point's x alone changes, for three gates.
+
+        Without noise; the other parameters are those of a stable controller. Paths (3, k, t, 2),
+        rewards (3, m) over x (m,).
+        """
+        x = np.linspace(-10.0, 10.0, 401)
+        gain = np.array([8.0, 0.0, 0.0, 8.0])
+        against_drift = -np.array(DRIFT)
+        below = [*gain, *against_drift, 0.0]
+        thetas = np.array([[*gain, *against_drift, set_point, *below] for set_point in x])
+        paths: list[Array] = []
+        rewards: list[Array] = []
+        flight_free = point_mass(thetas, np.zeros((len(x), STEPS, 2)))
+        for width in LANDSCAPE_WIDTHS:
+            gates = np.tile([LANDSCAPE_GATE, width / 2], (len(x), 1))
+            flight = stop_at_wall(*flight_free, gates)
+            rewards.append(self.outcomes(flight).rewards)
+            paths.append(flight.positions[::16])
+        heads = [f"gate at {LANDSCAPE_GATE:g}, {width:g} wide" for width in LANDSCAPE_WIDTHS]
+        return {
+            "paths": np.array(paths, dtype=np.float32),
+            "rewards": np.array(rewards),
+            "varied": x,
+            "heads": np.array(heads),
+            "label": np.array("x of the first set point"),
+        }
 
     def draw(self, context: Array, trajectories: Array, axes: Any) -> None:
         """Draw the gate of `context` (2,) and trajectories (k, t, 2) on Matplotlib axes."""

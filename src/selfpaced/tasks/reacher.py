@@ -159,6 +159,17 @@ class Reacher(ReacherTask):
             self._fetch = Fetch()  # takes a moment to compile
         return self._fetch.arms(contexts)
 
+    def picture(self, context: Array) -> Picture:
+        """The arm at its start among the obstacles of `context` (2,)."""
+        from selfpaced.tasks.fetch_camera import FetchCamera
+
+        arms: Any = self.arms(context[None])
+        camera = FetchCamera(width=400, height=400)
+        try:
+            return camera.picture(context, arms.states[0])
+        finally:
+            camera.close()
+
     def film(self, context: Array, policy: Policy, rng: np.random.Generator) -> Iterator[Picture]:
         """One rollout of `policy` at `context` (2,), a picture per step (STEP_SECONDS)."""
         from selfpaced.tasks.fetch_camera import FetchCamera

@@ -1,0 +1,93 @@
+"""What a report must know of an experiment besides its runs, as plain data."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from selfpaced.experiments.experiment import Experiment
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.gaussian import Gaussian
+
+EVOLUTION_SHOWN = 5  # iterations, where the experiment names none
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An experiment as its figures see it."""
+
+    name: str
+    title: str
+    reference: str  # how to import it: a registered name, or module:NAME; empty if nobody knows
+    iterations: int
+    evolution: tuple[int, ...]  # iterations at which figures show the contexts
+    context_names: tuple[str, ...]
+    low: Array = field(repr=False)  # of the context box
+    high: Array = field(repr=False)
+    target: Gaussian = field(repr=False)
+
+    def arrays(self) -> dict[str, Any]:
+        """The setting as JSON can hold it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "reference": self.reference,
+            "iterations": self.iterations,
+            "evolution": list(self.evolution),
+            "context_names": list(self.context_names),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "target_mean": self.target.mean.tolist(),
+            "target_covariance": self.target.covariance.tolist(),
+        }
+
+
+def setting_of(experiment: Experiment, reference: str = "") -> Setting:
+    """The setting of `experiment`, which `reference` names."""
+    problem = experiment.problem()
+    box = problem.task.context_space
+    names = getattr(problem.task, "context_names", None)
+    return Setting(
+        experiment.name,
+        experiment.title,
+        reference,
+        experiment.iterations,
+        experiment.evolution or _evenly(experiment.iterations),
+        tuple(names or (f"context {i + 1}" for i in range(box.dimension))),
+        box.low,
+        box.high,
+        problem.target,
+    )
+
+
+def setting_from(arrays: dict[str, Any]) -> Setting:
+    """The setting whose `arrays` these are."""
+    return Setting(
+        str(arrays["name"]),
+        str(arrays["title"]),
+        str(arrays["reference"]),
+        int(arrays["iterations"]),
+        tuple(int(i) for i in arrays["evolution"]),
+        tuple(str(name) for name in arrays["context_names"]),
+        np.array(arrays["low"], dtype=float),
+        np.array(arrays["high"], dtype=float),
+        Gaussian(arrays["target_mean"], arrays["target_covariance"]),
+    )
+
+
+def setting_from_spec(spec: dict[str, Any], iterations: int) -> Setting:
+    """What the spec of a run tells of its setting, where nothing else is known."""
+    problem = spec["problem"]
+    name, low = str(spec["experiment"]), np.array(problem["contexts"]["low"], dtype=float)
+    return Setting(
+        *(name, name, "", iterations, _evenly(iterations)),
+        tuple(f"context {i + 1}" for i in range(len(low))),
+        low,
+        np.array(problem["contexts"]["high"], dtype=float),
+        Gaussian(problem["target"]["mean"], problem["target"]["covariance"]),
+    )
+
+
+def _evenly(iterations: int) -> tuple[int, ...]:
+    shown = np.linspace(iterations / EVOLUTION_SHOWN, iterations, EVOLUTION_SHOWN).round()
+    return tuple(sorted({max(1, int(i)) for i in shown}))

@@ -1,0 +1,37 @@
+"""What can be said of algorithms from a handful of seeds."""
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array
+from selfpaced.report.data import Group
+
+RESAMPLES = 4000
+LEVEL = 0.95
+
+
+def bootstrap(values: Array) -> tuple[float, float, float]:
+    """Mean of `values` (n,) and its 95% percentile-bootstrap interval, the same every time."""
+    if len(values) == 0 or np.isnan(values).any():
+        return np.nan, np.nan, np.nan
+    rng = np.random.default_rng(0)
+    means = values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(values.mean()), float(low), float(high)
+
+
+def paired(one: Group, other: Group, name: str) -> tuple[int, float, float, float]:
+    """Seeds that both have, and mean and interval of one's final `name` minus the other's.
+
+    The same seed starts both from the same random streams, so that a difference is paired.
+    """
+    mine, theirs = ({run.seed: run.result[name] for run in group.runs} for group in (one, other))
+    shared = sorted(mine.keys() & theirs.keys())
+    differences = np.array([mine[seed] - theirs[seed] for seed in shared], dtype=float)
+    return len(shared), *bootstrap(differences)
+
+
+def best_half(group: Group) -> Group:
+    """The better half of the runs by final success on the target, as the paper shows its ball."""
+    ranked = sorted(group.runs, key=lambda run: -run.result["target_success"])
+    kept = sorted(ranked[: max(1, len(ranked) // 2)], key=lambda run: run.seed)
+    return Group(group.experiment, group.algorithm, tuple(kept))

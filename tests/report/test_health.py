@@ -1,0 +1,124 @@
+"""What is said of a run's health, and when."""
+
+import numpy as np
+import pytest
+
+from selfpaced.report.data import Group
+from selfpaced.report.health import findings, summarised
+from selfpaced.report.statistics import best_half, bootstrap, paired
+
+
+def records(n=90, **columns):
+    """n iterations; a column may be a number or a function of the share of the run done."""
+    return [
+        {
+            "iteration": i + 1,
+            **{
+                name: value(i / (n - 1)) if callable(value) else value
+                for name, value in columns.items()
+            },
+        }
+        for i in range(n)
+    ]
+
+
+HEALTHY = {
+    "success": 0.7,
+    "kl_to_target": lambda t: 500 * np.exp(-8 * t),
+    "entropy": lambda t: 30 - 20 * t,
+    "ess_policy": 60.0,
+    "ess_contexts": 60.0,
+    "variance_raised": 0.0,
+    "target_success": 0.3,
+}
+
+
+def kinds(**changes):
+    return {finding.kind for finding in findings(records(**{**HEALTHY, **changes}), 15)}
+
+
+def test_a_run_on_its_way_has_nothing():
+    assert kinds() == set()
+
+
+def test_a_run_that_solves_the_target_has_nothing_whatever_else():
+    assert kinds(ess_policy=2.0, kl_to_target=300.0, target_success=0.95) == set()
+
+
+def test_stalled_is_a_kl_that_stays_while_success_is_high():
+    assert kinds(kl_to_target=lambda t: 300 - 5 * t) == {"stalled"}
+    assert kinds(kl_to_target=lambda t: 300 - 5 * t, success=0.2) == set()
+    assert kinds(kl_to_target=0.01) == set()
+
+
+def test_collapsed_is_a_policy_without_deviation_that_does_not_succeed():
+    narrow = {"entropy": lambda t: 30 - 200 * t}
+    assert kinds(**narrow, success=0.05) == {"collapsed"}
+    assert kinds(**narrow, success=0.9) == set()
+
+
+def test_contexts_on_their_floor_far_from_the_target_are_collapsed():
+    assert kinds(variance_raised=1.0, kl_to_target=lambda t: 900 * (1.1 - t)) == {"collapsed"}
+
+
+def test_starved_is_an_update_from_a_handful_of_samples():
+    (finding,) = findings(records(**{**HEALTHY, "ess_policy": 4.2}), 15)
+    assert finding.kind == "starved"
+    assert "4.2 effective samples" in finding.shown_by
+    assert "n_samples" in finding.to_try
+
+
+def test_unreachable_is_success_that_falls_whenever_contexts_move():
+    kl = iter(np.repeat(500 * 0.8 ** np.arange(9), 10))
+    success = iter(np.tile(np.r_[0.2, np.linspace(0.3, 0.8, 9)], 9))
+    run = records(
+        **{**HEALTHY, "kl_to_target": lambda t: next(kl), "success": lambda t: next(success)}
+    )
+    assert "unreachable" in {finding.kind for finding in findings(run, 15)}
+
+
+def test_runs_without_a_curriculum_and_without_records_are_survived():
+    assert findings([], 15) == []
+    assert findings(records(success=0.1, entropy=3.0), None) == []
+
+
+def test_many_seeds_are_summed_up():
+    found = [
+        (seed, findings(records(**{**HEALTHY, "ess_policy": 4.0}), 15)[0]) for seed in range(12)
+    ]
+    ((who, finding),) = summarised(found)
+    assert who == "seeds 0, 1, 2, 3, 4, 5, 6, 7 and 4 more; of seed 0"
+    assert finding.kind == "starved"
+
+
+class Run:
+    def __init__(self, seed, value):
+        self.seed, self.result = seed, {"target_success": value, "target_reward": value}
+
+
+def group(values, first=0):
+    return Group("e", "a", tuple(Run(first + i, value) for i, value in enumerate(values)))
+
+
+def test_a_bootstrap_interval_holds_the_mean_and_narrows_with_seeds():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(size=8), rng.normal(size=800)
+    for values in (few, many):
+        mean, low, high = bootstrap(values)
+        assert low < mean < high
+    widths = [np.subtract(*bootstrap(values)[:0:-1]) for values in (few, many)]
+    assert widths[1] < widths[0] / 4
+    assert bootstrap(np.full(5, 0.3)) == pytest.approx((0.3, 0.3, 0.3))
+
+
+def test_paired_differences_use_the_seeds_that_both_have():
+    noise = np.random.default_rng(0).normal(size=12)
+    shared, mean, low, high = paired(group(noise + 0.5), group(noise[4:], first=4), "target_reward")
+    assert shared == 8
+    assert (mean, low, high) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_the_best_half_is_by_final_success():
+    best = best_half(group([0.1, 0.9, 0.5, 0.7]))
+    assert [run.seed for run in best.runs] == [1, 3]
+    assert len(best_half(group([0.2])).runs) == 1
