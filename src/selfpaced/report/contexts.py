@@ -132,7 +132,8 @@ def sample_tasks(contexts: Array, setting: Setting, pictures: AnyArray | None, t
 def frames(run: StoredRun, setting: Setting) -> list[tuple[int, list[str]]]:
     """Iterations, and SVG paths of the contexts then in a unit square, for a slider."""
     known = [record for record in run.records if "context_mean" in record]
-    shown = np.unique(np.linspace(0, len(known) - 1, FRAMES).round().astype(int)).tolist()
+    places = np.linspace(0, len(known) - 1, FRAMES).round().astype(int)
+    shown: list[int] = sorted({int(k) for k in places})
     found: list[tuple[int, list[str]]] = []
     for k in shown:
         mean, covariance = known[k]["context_mean"], known[k]["context_covariance"]

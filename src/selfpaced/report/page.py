@@ -263,7 +263,7 @@ def _health(members: list[Group]) -> str:
                 f'<p class="finding"><b>{escape(name_of(group.algorithm))} {finding.kind}</b>, '
                 f"{who}: {escape(finding.shown_by)}. To try: {escape(finding.to_try)}.</p>"
             )
-    return f"<h3>Health</h3>{blocks or '<p>Nothing ails these runs.</p>'}"
+    return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known ailments.</p>'}"
 
 
 def _slider(group: Group, setting: Setting) -> str:
@@ -277,19 +277,20 @@ def _slider(group: Group, setting: Setting) -> str:
     curves = target_paths(setting.target, setting)
     count = len(curves)
     labels = setting.context_names
+    middle = len(shown) // 2
+    iteration, now = shown[middle]  # without scripts it stays there
     pictures = ""
     for k, target in enumerate(curves):
         words = f"{labels[0]} (right), {labels[1]} (up)" if len(setting.low) == 2 else labels[k]
         pictures += (
             f'<div><svg viewBox="0 0 100 100" role="img" aria-label="{escape(words)}">'
-            f'<path class="now" fill="{colour}" fill-opacity=".45" stroke="{colour}" '
+            f'<path class="now" d="{now[k]}" fill="{colour}" fill-opacity=".45" stroke="{colour}" '
             f'stroke-width=".6"/><path d="{target}" fill="none" stroke="#D55E00" '
             f'stroke-width=".8"/></svg><br><small>{escape(words)}</small></div>'
         )
     data = json.dumps(shown).replace("<", "\\u003c")
-    middle = len(shown) // 2
     return (
-        f'<div class="slider"><b>{escape(name)}</b>, <output></output>'
+        f'<div class="slider"><b>{escape(name)}</b>, <output>iteration {iteration}</output>'
         f'<div class="row">{pictures}</div>'
         f'<input type="range" min="0" max="{len(shown) - 1}" value="{middle}" '
         f'aria-label="iteration of {escape(name)}, {count} curves">'
