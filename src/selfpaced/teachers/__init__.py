@@ -3,15 +3,38 @@
 A new one is a file here and a line below; `tests/contracts/test_teachers.py` then covers it.
 """
 
+from selfpaced.teachers.adr import ADR
+from selfpaced.teachers.alpgmm import ALPGMM
+from selfpaced.teachers.currot import CurrOT
 from selfpaced.teachers.goalgan import GoalGAN
+from selfpaced.teachers.plr import PLR
 from selfpaced.teachers.saggriac import SaggRiac
+from selfpaced.teachers.selfpaced import SelfPaced
 from selfpaced.teachers.target import Target
+from selfpaced.teachers.uniform import Uniform
 from selfpaced.types import TeacherNumbers
 
 TEACHERS: dict[str, TeacherNumbers] = {
     "target": Target(),
+    "uniform": Uniform(),
+    "selfpaced": SelfPaced(),
+    "currot": CurrOT(),
+    "alpgmm": ALPGMM(),
+    "plr": PLR(),
+    "adr": ADR(),
     "goalgan": GoalGAN(),
     "saggriac": SaggRiac(),
 }
 
-__all__ = ["TEACHERS", "GoalGAN", "SaggRiac", "Target"]
+__all__ = [
+    "ADR",
+    "ALPGMM",
+    "PLR",
+    "TEACHERS",
+    "CurrOT",
+    "GoalGAN",
+    "SaggRiac",
+    "SelfPaced",
+    "Target",
+    "Uniform",
+]

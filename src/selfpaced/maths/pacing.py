@@ -1,0 +1,152 @@
+"""The self-paced step in its threshold form (Klink et al., 2020), free of policies and thetas.
+
+Contexts are drawn from a Gaussian. The next one comes as near to the target as it can while the
+expected value of what was tried, importance-weighted, stays above a bound, within a KL step.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.gaussian import Gaussian
+
+Function = Callable[[Array], tuple[float, Array]]  # value and gradient
+
+SLACK = 1e-6  # of the constraints, relative
+
+
+class Step(NamedTuple):
+    """The next distribution, and how it was found."""
+
+    contexts: Gaussian
+    value: float  # expected there, importance-weighted
+    failed: bool  # the solver found nothing better: the old distribution is kept
+
+
+def step_to_target(
+    old: Gaussian, target: Gaussian, contexts: Array, values: Array, bound: float, epsilon: float
+) -> Step:
+    """argmin KL(new || target) with value(new) >= bound and KL(old || new) <= epsilon."""
+    view = _View(old, target, contexts, values)
+    return view.solve(view.kl_to_target, epsilon, bound)
+
+
+def step_to_value(old: Gaussian, contexts: Array, values: Array, epsilon: float) -> Step:
+    """argmax value(new) with KL(old || new) <= epsilon."""
+    view = _View(old, old, contexts, values)
+    return view.solve(view.loss, epsilon, None)
+
+
+class _View:
+    """The problem seen from the old distribution, which is N(0, I) here.
+
+    Unknowns x: the new mean m, and the lower triangle of L with the logarithm of its diagonal,
+    L L^T being the new covariance. Every function returns its value and its gradient in x.
+    """
+
+    def __init__(self, old: Gaussian, target: Gaussian, contexts: Array, values: Array) -> None:
+        self._old = old
+        self._d = d = old.dimension
+        self._rows, self._columns = np.tril_indices(d)
+        self._diagonal = d + np.flatnonzero(self._rows == self._columns)
+        self._u = np.linalg.solve(old.chol, (contexts - old.mean).T).T  # (n, d)
+        # Values enter shifted and scaled: the solver's steps must not depend on their unit.
+        self._scale = float(np.abs(values).max()) or 1.0
+        self._values = values / self._scale
+        inverse = np.linalg.inv(old.chol)
+        self._aim = inverse @ (target.mean - old.mean)
+        spread = inverse @ target.chol
+        self._precision = np.linalg.inv(spread @ spread.T)
+        self._log_det = 2 * float(np.log(np.abs(np.diag(spread))).sum())
+
+    def _parts(self, x: Array) -> tuple[Array, Array]:
+        L = np.zeros((self._d, self._d))
+        L[self._rows, self._columns] = x[self._d :]
+        np.fill_diagonal(L, np.exp(np.clip(x[self._diagonal], -30, 30)))
+        return x[: self._d], L
+
+    def _gradient(self, by_mean: Array, by_L: Array, L: Array) -> Array:
+        by_L = by_L.copy()
+        by_L[np.diag_indices(self._d)] *= np.diag(L)  # its logarithm is the unknown
+        return np.concatenate([by_mean, by_L[self._rows, self._columns]])
+
+    def value(self, x: Array) -> tuple[float, Array]:
+        """mean_i w_i V_i with w_i = new(c_i) / old(c_i), in units of the largest |V|."""
+        m, L = self._parts(x)
+        inverse = np.linalg.inv(L)
+        z = (self._u - m) @ inverse.T
+        log_w = 0.5 * (self._u**2).sum(1) - 0.5 * (z**2).sum(1) - np.log(np.diag(L)).sum()
+        share = np.exp(np.minimum(log_w, 50.0)) * self._values / len(self._values)
+        pulled = z @ inverse  # L^-T z of each row
+        by_L = pulled.T @ (share[:, None] * z) - share.sum() * np.diag(1 / np.diag(L))
+        return float(share.sum()), self._gradient(pulled.T @ share, by_L, L)
+
+    def loss(self, x: Array) -> tuple[float, Array]:
+        """Minus the value."""
+        value, gradient = self.value(x)
+        return -value, -gradient
+
+    def kl_to_target(self, x: Array) -> tuple[float, Array]:
+        """KL(new || target)."""
+        m, L = self._parts(x)
+        P, offset = self._precision, x[: self._d] - self._aim
+        log_det = 2 * float(np.log(np.diag(L)).sum())
+        trace = float(np.einsum("ij,ij->", P @ L, L))
+        kl = 0.5 * (trace + offset @ P @ offset - self._d + self._log_det - log_det)
+        by_L = P @ L - np.diag(1 / np.diag(L))
+        return float(kl), self._gradient(P @ (m - self._aim), by_L, L)
+
+    def kl_from_old(self, x: Array) -> tuple[float, Array]:
+        """KL(old || new)."""
+        m, L = self._parts(x)
+        inverse = np.linalg.inv(L)
+        S_inverse = inverse.T @ inverse
+        second = np.eye(self._d) + np.outer(m, m)
+        log_det = 2 * float(np.log(np.diag(L)).sum())
+        kl = 0.5 * (float(np.trace(S_inverse @ second)) - self._d + log_det)
+        by_L = -S_inverse @ second @ inverse.T + np.diag(1 / np.diag(L))
+        return kl, self._gradient(S_inverse @ m, by_L, L)
+
+    def solve(self, objective: Function, epsilon: float, bound: float | None) -> Step:
+        """The minimum of `objective` within the KL step and, if there is one, above the bound."""
+        start = np.zeros(self._d + len(self._rows))
+        constraints = [_at_least(self.kl_from_old, epsilon, sign=-1.0)]
+        if bound is not None:
+            constraints.append(_at_least(self.value, bound / self._scale, sign=1.0))
+        minimize: Any = optimize.minimize
+        found = minimize(
+            objective,
+            start,
+            jac=True,
+            constraints=constraints,
+            method="SLSQP",
+            options={"maxiter": 100, "ftol": 1e-9},
+        )
+        x = np.asarray(found.x, dtype=float)
+        kept = (
+            np.isfinite(x).all()
+            and self.kl_from_old(x)[0] <= epsilon * (1 + SLACK) + SLACK
+            and (bound is None or self.value(x)[0] >= bound / self._scale - SLACK)
+            and objective(x)[0] <= objective(start)[0] + SLACK
+        )
+        if not kept:
+            return Step(self._old, self.value(start)[0] * self._scale, True)
+        m, L = self._parts(x)
+        chol = self._old.chol @ L
+        mean = self._old.mean + self._old.chol @ m
+        return Step(Gaussian(mean, chol @ chol.T), self.value(x)[0] * self._scale, False)
+
+
+def _at_least(function: Function, bound: float, *, sign: float) -> Any:
+    """sign * function >= sign * bound, as SciPy takes it."""
+
+    def fun(x: Array) -> float:
+        return sign * (function(x)[0] - bound)
+
+    def jac(x: Array) -> Array:
+        return sign * function(x)[1]
+
+    return {"type": "ineq", "fun": fun, "jac": jac}

@@ -1,0 +1,110 @@
+"""The self-paced step: exact gradients, bounds that hold, closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from selfpaced import Gaussian
+from selfpaced.maths.mixture import fit_mixture
+from selfpaced.maths.pacing import _View, step_to_target, step_to_value
+
+
+def problem(seed=0, d=2, n=200):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(d, d))
+    old = Gaussian(rng.normal(size=d), A @ A.T + 0.5 * np.eye(d))
+    target = Gaussian(rng.normal(size=d) + 2, 0.1 * np.eye(d))
+    contexts = old.sample(n, rng)
+    values = (contexts[:, 0] < old.mean[0] + 0.5).astype(float)
+    return old, target, contexts, values
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_gradients_are_exact(d):
+    view = _View(*problem(d=d))
+    x = 0.2 * np.random.default_rng(1).normal(size=d + d * (d + 1) // 2)
+    for function in (view.value, view.kl_to_target, view.kl_from_old, view.loss):
+        numeric = approx_fprime(x, lambda x, function=function: function(x)[0], 1e-7)
+        np.testing.assert_allclose(function(x)[1], numeric, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_divergences_are_those_of_the_gaussians(d):
+    old, target, contexts, values = problem(d=d)
+    view = _View(old, target, contexts, values)
+    x = 0.3 * np.random.default_rng(2).normal(size=d + d * (d + 1) // 2)
+    m, L = view._parts(x)
+    chol = old.chol @ L
+    new = Gaussian(old.mean + old.chol @ m, chol @ chol.T)
+    assert view.kl_to_target(x)[0] == pytest.approx(new.kl(target))
+    assert view.kl_from_old(x)[0] == pytest.approx(old.kl(new))
+    weights = np.exp(new.log_prob(contexts) - old.log_prob(contexts))
+    assert view.value(x)[0] == pytest.approx((weights * values).mean())
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.15, 0.5])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_step_respects_its_bounds_and_comes_nearer(seed, epsilon):
+    old, target, contexts, values = problem(seed)
+    bound = 0.9 * values.mean()
+    step = step_to_target(old, target, contexts, values, bound, epsilon)
+    assert not step.failed
+    assert old.kl(step.contexts) <= epsilon * 1.001
+    assert step.contexts.kl(target) < old.kl(target)
+    weights = np.exp(step.contexts.log_prob(contexts) - old.log_prob(contexts))
+    assert (weights * values).mean() >= bound - 1e-5
+    assert step.value == pytest.approx((weights * values).mean(), abs=1e-6)
+
+
+def test_without_a_bound_that_matters_it_arrives_at_the_target():
+    old, target, _, _ = problem(n=2000)
+    here = old
+    for _ in range(200):
+        drawn = here.sample(200, np.random.default_rng(0))
+        here = step_to_target(here, target, drawn, np.ones(200), 0.0, 0.3).contexts
+        if here.kl(target) < 1e-6:
+            break
+    np.testing.assert_allclose(here.mean, target.mean, atol=1e-3)
+    np.testing.assert_allclose(here.covariance, target.covariance, atol=1e-3)
+
+
+def test_a_step_to_value_goes_where_the_value_is():
+    old, _, contexts, values = problem()
+    step = step_to_value(old, contexts, values, 0.2)
+    assert not step.failed
+    assert old.kl(step.contexts) <= 0.2001
+    assert step.value > values.mean() + 0.05
+    assert step.contexts.mean[0] < old.mean[0]
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_the_unit_of_the_values_does_not_matter(factor):
+    old, target, contexts, values = problem()
+    plain = step_to_target(old, target, contexts, values, 0.5, 0.15).contexts
+    scaled = step_to_target(old, target, contexts, factor * values, factor * 0.5, 0.15).contexts
+    np.testing.assert_allclose(scaled.mean, plain.mean, atol=1e-4)
+
+
+def test_an_impossible_bound_keeps_the_old_distribution_and_says_so():
+    old, target, contexts, values = problem()
+    step = step_to_target(old, target, contexts, 0 * values, 0.5, 0.15)
+    assert step.failed
+    assert step.contexts is old
+
+
+def test_a_mixture_finds_its_components_and_their_number():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.9]])
+    data = np.concatenate([c + 0.03 * rng.normal(size=(120, 2)) for c in centres])
+    fits = [fit_mixture(data, k, 1e-6, np.random.default_rng(1)) for k in range(1, 6)]
+    best = min(fits, key=lambda fit: fit.aic)
+    assert len(best.weights) == 3
+    for centre in centres:
+        assert np.linalg.norm(best.means - centre, axis=1).min() < 0.02
+    np.testing.assert_allclose(best.weights, 1 / 3, atol=0.03)
+
+
+def test_data_in_one_place_is_survived():
+    fit = fit_mixture(np.ones((20, 2)), 3, 1e-4, np.random.default_rng(0))
+    assert np.isfinite(fit.means).all()
+    assert np.isfinite(fit.log_likelihood)

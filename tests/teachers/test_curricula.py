@@ -1,0 +1,144 @@
+"""Teachers beyond the paper, each on a problem with a known answer."""
+
+import numpy as np
+import pytest
+
+from selfpaced import Box, Gaussian
+from selfpaced.teachers import ADR, ALPGMM, PLR, CurrOT, SelfPaced, Uniform
+
+BOX = Box([0.0, 0.0], [1.0, 1.0])
+TARGET = Gaussian([0.9, 0.9], 4e-4 * np.eye(2))
+
+
+class Pupil:
+    """Succeeds within `reach` of what it has mastered, which practice extends."""
+
+    def __init__(self, start=(0.2, 0.2), reach=0.15):
+        self.mastered, self.reach = np.array([start]), reach
+
+    def practise(self, contexts):
+        gaps = np.linalg.norm(contexts[:, None] - self.mastered, axis=2).min(axis=1)
+        wins = (gaps < self.reach).astype(float)
+        self.mastered = np.concatenate([self.mastered, contexts[wins > 0]])[-3000:]
+        return wins
+
+
+def school(teacher, pupil, batches=150, n=25, seed=0):
+    """Every context that was practised, batch by batch."""
+    rng, drawn = np.random.default_rng(seed), []
+    for _ in range(batches):
+        contexts = teacher.ask(n, rng)
+        wins = pupil.practise(contexts)
+        teacher.tell(contexts, wins, wins)
+        drawn.append(contexts)
+    return drawn
+
+
+def near_target(contexts, radius=0.1):
+    return (np.linalg.norm(contexts - TARGET.mean, axis=1) < radius).mean()
+
+
+@pytest.mark.parametrize("numbers", [SelfPaced(), CurrOT()], ids=["selfpaced", "currot"])
+def test_a_pupil_is_led_to_the_target_and_left_there(numbers):
+    pupil = Pupil()
+    drawn = school(numbers.start(BOX, TARGET), pupil)
+    assert near_target(drawn[0]) < 0.2
+    assert near_target(np.concatenate(drawn[-10:])) > 0.9
+    assert pupil.practise(TARGET.sample(50, np.random.default_rng(1), BOX)).mean() > 0.9
+
+
+@pytest.mark.parametrize("numbers", [SelfPaced(), CurrOT()], ids=["selfpaced", "currot"])
+def test_nobody_is_led_where_nothing_can_be_learned(numbers):
+    """Beyond a wall nothing ever succeeds: the curriculum stays at the wall."""
+    teacher, rng = numbers.start(BOX, TARGET), np.random.default_rng(0)
+    for _ in range(120):
+        contexts = teacher.ask(25, rng)
+        wins = (contexts[:, 0] < 0.5).astype(float)
+        teacher.tell(contexts, wins, wins)
+    drawn = teacher.ask(400, rng)
+    assert np.median(drawn[:, 0]) < 0.65
+    assert near_target(drawn) < 0.1
+    assert drawn[:, 1].mean() > 0.6  # as near to the target as it gets
+
+
+def test_the_threshold_is_kept_on_the_way():
+    teacher = SelfPaced(bound=0.6).start(BOX, TARGET)
+    pupil, rng, rates = Pupil(), np.random.default_rng(0), []
+    for _ in range(150):
+        contexts = teacher.ask(25, rng)
+        wins = pupil.practise(contexts)
+        teacher.tell(contexts, wins, wins)
+        rates.append(wins.mean())
+    reached = next(i for i in range(150) if np.mean(rates[i : i + 4]) >= 0.6)
+    assert np.mean(np.array(rates[reached:]) >= 0.4) > 0.9
+
+
+def test_learning_progress_is_sought_where_it_is():
+    """Returns change over time in one quadrant only."""
+    teacher, rng = ALPGMM().start(BOX, TARGET), np.random.default_rng(0)
+    for t in range(60):
+        contexts = teacher.ask(50, rng)
+        quadrant = (contexts < 0.5).all(axis=1)
+        returns = np.where(quadrant, np.sin(0.9 * t + 7 * contexts[:, 0]), 0.3)
+        teacher.tell(contexts, returns, np.full(50, np.nan))
+    drawn = teacher.ask(1000, rng)
+    assert (drawn < 0.5).all(axis=1).mean() > 0.5  # a quarter if it were even
+
+
+def test_replay_prefers_what_is_solved_half_the_time():
+    teacher, rng = PLR(capacity=200).start(BOX, TARGET), np.random.default_rng(0)
+    for _ in range(150):
+        contexts = teacher.ask(40, rng)
+        chances = np.clip(2 * contexts[:, 0] - 0.5, 0, 1)  # half at x = 0.5
+        wins = (rng.random(40) < chances).astype(float)
+        teacher.tell(contexts, wins, wins)
+    replayed = teacher.ask(4000, rng)
+    seen = {context.tobytes() for context in teacher.state()["contexts"]}
+    again = np.array([context.tobytes() in seen for context in replayed])
+    assert 0.4 < again.mean() < 0.6
+    middle = np.abs(replayed[again][:, 0] - 0.5) < 0.25
+    assert middle.mean() > 0.75  # half if it were even
+
+
+def test_a_box_grows_as_far_as_its_faces_are_mastered():
+    teacher, rng = ADR().start(BOX, TARGET), np.random.default_rng(0)
+    first = teacher.faces
+    for _ in range(400):
+        contexts = teacher.ask(50, rng)
+        wins = (contexts[:, 0] < 0.8).astype(float)  # beyond it nothing works
+        teacher.tell(contexts, wins, wins)
+    low, high = teacher.faces
+    assert (first[1] - first[0] < 0.2).all()
+    assert low == pytest.approx([0.0, 0.0], abs=0.03)
+    assert high == pytest.approx([0.8, 1.0], abs=0.06)
+
+
+def test_uniform_is_uniform():
+    drawn = Uniform().start(BOX, TARGET).ask(4000, np.random.default_rng(0))
+    counts, _, _ = np.histogram2d(*drawn.T, bins=4, range=[[0, 1], [0, 1]])
+    assert counts.min() > 180
+
+
+@pytest.mark.parametrize(
+    "numbers", [SelfPaced(), CurrOT(), PLR(), ADR(), ALPGMM(judged_by="success")]
+)
+def test_a_missing_success_is_named(numbers):
+    teacher = numbers.start(BOX, TARGET)
+    teacher.ask(2, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"successes must be numbers .* got nan in 1 of 2 rows"):
+        teacher.tell(np.full((2, 2), 0.5), np.zeros(2), np.array([1.0, np.nan]))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: SelfPaced(epsilon=0), "epsilon"),
+        (lambda: CurrOT(particles=0), "particles"),
+        (lambda: PLR(replay=1.5), r"replay must be in \[0, 1\]; got 1.5"),
+        (lambda: ADR(low=0.9), "low must be below high"),
+        (lambda: ALPGMM(components=(3, 2)), "components must be"),
+    ],
+)
+def test_bad_numbers_are_named(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
