@@ -254,7 +254,7 @@ def catches(scale, wanted=3, fidelity=FAST):
 
 
 def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
-    scale, thetas = 2.5, catches(2.5, wanted=8)
+    scale, thetas = 2.5, catches(2.5, wanted=4)
     world, through = Swinging(FAST), 0
     for theta in thetas:
         model = world._model(scale)
@@ -278,12 +278,12 @@ def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
 def test_the_initial_policy_catches_with_a_bucket_but_not_with_the_real_cup():
     problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(1)
     rates = {}
-    for scale in (2.5, 1.0):
-        contexts = np.full((300, 1), scale)
+    for scale, n in ((2.5, 300), (1.0, 100)):
+        contexts = np.full((n, 1), scale)
         thetas = problem.initial_policy.sample(contexts, rng)
         rates[scale] = problem.task.evaluate(contexts, thetas, rng).successes.mean()
     assert 0.005 <= rates[2.5] <= 0.06
-    assert rates[1.0] <= 0.01
+    assert rates[1.0] <= 0.02
 
 
 def test_at_rest_nothing_moves_and_the_arm_sags_as_known():
