@@ -1,14 +1,18 @@
 """What leaves a stored run: movements for a robot, pictures."""
 
 import csv
+import ctypes.util
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from selfpaced import run
 from selfpaced.cli import main
 from selfpaced.experiments import experiment
 from selfpaced.store import RunFiles, StoredRun, run_folder
-from selfpaced.watch import write_movement
+from selfpaced.sweep import find_experiment
+from selfpaced.watch import film_of, write_movement
 
 
 @pytest.fixture
@@ -78,3 +82,27 @@ def test_wrong_words_are_named_and_nothing_is_written(ball_run, tmp_path, capsys
     assert main(["export", str(ball_run), "--trajectory", str(out), *words]) == 2
     assert message in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_users_own_experiment_can_be_watched(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    run("own_experiment:THROW", ["sprl"], seeds=1, iterations=2, out=tmp_path)
+    run(find_experiment("own_experiment:THROW"), ["sprl"], seeds=2, iterations=2, out=tmp_path)
+    pictures = list(film_of(tmp_path / "throw" / "sprl" / "seed-000"))
+    assert len(pictures) == 40
+
+
+@pytest.mark.parametrize("name", ["reacher", "ball-in-a-cup"])
+def test_a_robot_is_pictured_and_filmed(name):
+    pytest.importorskip("mujoco", reason="needs the extra mujoco")
+    if not any(map(ctypes.util.find_library, ("EGL", "OSMesa"))):
+        pytest.skip("needs a library to draw without a screen, such as Debian's libegl1")
+    problem = experiment(name).problem()
+    still = problem.task.picture(problem.target.mean)
+    assert still.std() > 10  # something is to be seen
+    policy, rng = problem.initial_policy, np.random.default_rng(0)
+    film = problem.task.film(problem.target.mean, policy, rng)
+    first, later = next(film), [next(film) for _ in range(4)][-1]
+    film.close()
+    assert first.shape[2] == 3
+    assert (first != later).any()

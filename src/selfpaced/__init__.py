@@ -38,9 +38,15 @@ if TYPE_CHECKING:
     from selfpaced.tasks.kinematic import KinematicReacher as KinematicReacher
     from selfpaced.tasks.reacher import Reacher as Reacher
     from selfpaced.tasks.rows import RowTask as RowTask
+    from selfpaced.teachers import ADR as ADR
+    from selfpaced.teachers import ALPGMM as ALPGMM
+    from selfpaced.teachers import PLR as PLR
+    from selfpaced.teachers import CurrOT as CurrOT
     from selfpaced.teachers import GoalGAN as GoalGAN
     from selfpaced.teachers import SaggRiac as SaggRiac
+    from selfpaced.teachers import SelfPaced as SelfPaced
     from selfpaced.teachers import Target as Target
+    from selfpaced.teachers import Uniform as Uniform
     from selfpaced.training import Run as Run
     from selfpaced.training import train as train
     from selfpaced.types import Outcomes as Outcomes
@@ -70,7 +76,10 @@ _HOMES = {
     "tasks.reacher": ("Reacher",),
     "tasks.rows": ("RowTask",),
     "tasks.gate": ("Gate",),
-    "teachers": ("GoalGAN", "SaggRiac", "Target"),
+    "teachers": (
+        *("ADR", "ALPGMM", "PLR", "CurrOT", "GoalGAN", "SaggRiac", "SelfPaced", "Target"),
+        "Uniform",
+    ),
     "training": ("Run", "train"),
     "types": ("Outcomes", "Problem", "Samples"),
 }

@@ -29,7 +29,7 @@ def chapters_of(paths: Sequence[Path]) -> tuple[list[Chapter], list[str]]:
         Chapter(
             known[name],
             [group for group in members if group.experiment == name],
-            _scene(name, there),
+            _scene(name, there, missing),
             _task(known[name]),
             unfinished.pop(name, []),
         )
@@ -55,12 +55,15 @@ def _unfinished(paths: Sequence[Path]) -> dict[str, list[str]]:
     return found
 
 
-def _scene(name: str, paths: Sequence[Path]) -> State | None:
+def _scene(name: str, paths: Sequence[Path], missing: list[str]) -> State | None:
     """The scene of an experiment beside its results, if somebody has computed it."""
     for path in paths:
         file = (path if path.is_dir() else path.parent) / f"{name}{SUFFIX}"
         if file.exists():
-            return read_scene(file)
+            try:
+                return read_scene(file)
+            except ValueError as error:
+                missing.append(f"{error}; compute it again with selfpaced scene.")
     return None
 
 

@@ -35,6 +35,7 @@ from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
 
+from selfpaced.experiments.experiment import checked_name
 from selfpaced.experiments.setting import Setting, setting_from
 from selfpaced.files import (
     differences,
@@ -108,7 +109,10 @@ def recorded(folder: Path) -> list[Record]:
 def policy_dimension(folder: Path) -> int | None:
     """How many numbers the policy of the run in `folder` draws; None before it is finished."""
     path = folder / "policy.npz"
-    return load_policy(path).dimension if path.exists() else None
+    try:
+        return load_policy(path).dimension if path.exists() else None
+    except ValueError:
+        return None  # damaged: the run counts as not finished
 
 
 def last_record(folder: Path) -> Record | None:
@@ -397,7 +401,7 @@ class StoredRun:
 
 def run_folder(out: Path, experiment: str, algorithm: str, seed: int) -> Path:
     """Where the files of one run live."""
-    return out / experiment / algorithm / f"seed-{seed:03d}"
+    return out / checked_name(experiment) / checked_name(algorithm) / f"seed-{seed:03d}"
 
 
 def run_folders(out: Path) -> list[Path]:
@@ -407,8 +411,12 @@ def run_folders(out: Path) -> list[Path]:
 
 def write_setting(out: Path, setting: Setting) -> None:
     """Leave beside the runs of an experiment what a report must know of it."""
-    folder = out / setting.name
+    folder = out / checked_name(setting.name)
     folder.mkdir(parents=True, exist_ok=True)
+    if not setting.reference:  # somebody may have said before how to import it
+        known = read_settings(out).get(setting.name)
+        if known is not None:
+            setting = dataclasses.replace(setting, reference=known.reference)
     write_atomically(folder / "setting.json", json_bytes(setting.arrays()))
 
 

@@ -11,7 +11,7 @@ from selfpaced.maths.arrays import Array
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.policy import Policy
 from selfpaced.report.film import Frames, drawn
-from selfpaced.store import read_run
+from selfpaced.store import read_run, read_settings
 from selfpaced.sweep import find_experiment
 from selfpaced.tasks import offscreen
 from selfpaced.types import StepTask, TrajectoryTask
@@ -62,7 +62,9 @@ def _opened(folder: Path, context: Sequence[float] | None) -> tuple[Any, Policy,
     if not (folder / "result.json").exists():
         raise ValueError(f"run must be the folder of a finished run; {folder} is none")
     run = read_run(folder)
-    problem = find_experiment(run.experiment).problem()
+    known = read_settings(folder.absolute().parents[2]).get(run.experiment)
+    reference = run.experiment if known is None else known.reference or run.experiment
+    problem = find_experiment(reference).problem()
     if context is None:
         return problem.task, run.policy, problem.target.mean
     where = problem.task.context_space.check("context", [context])[0]

@@ -234,6 +234,8 @@ def test_a_ball_that_touches_the_cup_from_outside_never_counts(scale):
     beside = 0.038 * scale + 0.02
     for height in np.linspace(-0.1, 0.1, 41):
         assert judged(beside, height, scale) == 0.0
+    for above in (0.08, 0.1, 0.12):
+        assert judged(0.0, above, scale) == 0.0
     under = -0.0395 + 0.025 - 0.02  # below the floor, the ball's own radius away
     for radius in np.linspace(0, 0.1, 11):
         assert judged(radius, under, scale) == 0.0

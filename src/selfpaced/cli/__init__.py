@@ -358,6 +358,7 @@ def _unpack(command: Unpack, console: "Console") -> None:
 
 
 def _export(command: Export, console: "Console") -> None:
+    sys.path.insert(0, os.getcwd())
     from selfpaced.report.data import stored_runs
     from selfpaced.report.tensorboard import write_events
     from selfpaced.watch import write_movement
@@ -388,7 +389,7 @@ def _watch(command: Watch, console: "Console") -> None:
         raise ValueError(f"out must end in .mp4; got {command.out}")
     count = write_film(film_of(command.run, command.context, command.seed), command.out)
     text = f"film: {command.out}, {count} frames; strip: {command.out.with_suffix('.png')}"
-    console.print(text, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _report(command: Report, console: "Console") -> None:
@@ -401,10 +402,11 @@ def _report(command: Report, console: "Console") -> None:
     command.out.write_text(page(chapters, missing), encoding="utf-8")
     size = command.out.stat().st_size / 1e6
     text = f"page: {command.out}, {size:.1f} MB, {len(chapters)} experiments"
-    console.print(text, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
     if command.figures is not None:
         count = write_figures(chapters, command.figures)
-        console.print(f"{count} figures in {command.figures}", highlight=False, soft_wrap=True)
+        text = f"{count} figures in {command.figures}"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _scene(command: Scene, console: "Console") -> None:
@@ -418,4 +420,4 @@ def _scene(command: Scene, console: "Console") -> None:
         path = command.out / f"{found.name}{SUFFIX}"
         write_scene(make_scene(found), path)
         size = path.stat().st_size / 1000
-        console.print(f"{path}: {size:.0f} kB", highlight=False, soft_wrap=True)
+        console.print(f"{path}: {size:.0f} kB", markup=False, highlight=False, soft_wrap=True)

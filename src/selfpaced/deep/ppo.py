@@ -95,19 +95,14 @@ class StepTraining:
         mean = self._problem.target.mean
         return {
             "rollouts": self.spent.rollouts,
-            "success": float(np.mean([info["is_success"] for info in ended])),
-            "step_reward": float(
-                sum(info["episode"]["r"] for info in ended)
-                / sum(info["episode"]["l"] for info in ended)
-            ),
-            "episode_steps": float(np.mean([info["episode"]["l"] for info in ended])),
+            **_of_episodes(ended),
             "entropy": self.policy.entropy,
             "context_mean": mean.tolist(),
             "context_covariance": np.zeros((len(mean), len(mean))).tolist(),
             "updates": self._updates,
-            "kl_update": float(logged["train/approx_kl"]),
-            "clipped": float(logged["train/clip_fraction"]),
-            "explained_variance": float(logged["train/explained_variance"]),
+            "kl_update": float(logged.get("train/approx_kl", np.nan)),
+            "clipped": float(logged.get("train/clip_fraction", np.nan)),
+            "explained_variance": float(logged.get("train/explained_variance", np.nan)),
         }
 
     def _update(self) -> list[dict[str, Any]]:
@@ -208,6 +203,18 @@ class StepTraining:
             self._torch.set_num_threads(threads)
 
 
+def _of_episodes(ended: list[dict[str, Any]]) -> dict[str, float]:
+    """What is known of the episodes that ended; nan where none did."""
+    if not ended:
+        return {"success": np.nan, "step_reward": np.nan, "episode_steps": np.nan}
+    steps = sum(info["episode"]["l"] for info in ended)
+    return {
+        "success": float(np.mean([info["is_success"] for info in ended])),
+        "step_reward": float(sum(info["episode"]["r"] for info in ended) / steps),
+        "episode_steps": float(steps / len(ended)),
+    }
+
+
 class GlobalGenerators:
     """NumPy's and torch's global generators, which Stable-Baselines3 draws from, of one training.
 
@@ -259,6 +266,7 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
     import gymnasium
     import stable_baselines3
     import torch
+    from stable_baselines3.common.logger import Logger
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -283,6 +291,7 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
         policy_kwargs={"net_arch": list(numbers.hidden), "activation_fn": torch.nn.Tanh},
         device="cpu",
     )
+    model.set_logger(Logger(folder=None, output_formats=[]))  # or each update makes a folder
     registered = parallel.envs[0].spec
     steps = None if registered is None else registered.max_episode_steps
     if steps is None:

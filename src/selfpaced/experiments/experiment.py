@@ -31,11 +31,7 @@ class Experiment:
     def __post_init__(self) -> None:
         check_at_least("iterations", self.iterations, 1)
         for name in (self.name, *self.algorithms):
-            if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
-                raise ValueError(
-                    f"name must be letters, digits, '-', '_' and '.', for it names a folder; "
-                    f"got {name!r}"
-                )
+            checked_name(name)
 
     def algorithm(self, name: str) -> Algorithm:
         """The algorithm called `name`, or an error that suggests one."""
@@ -46,3 +42,12 @@ class Experiment:
         """Iterations between measurements: a property of the experiment, not of a run's budget,
         so that a run continued for longer equals one that was asked for as long at once."""
         return max(1, self.iterations // MEASUREMENTS)
+
+
+def checked_name(name: str) -> str:
+    """`name` of an experiment or algorithm, or a ValueError: it becomes a folder's name."""
+    if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+        raise ValueError(
+            f"name must be letters, digits, '-', '_' and '.', for it names a folder; got {name!r}"
+        )
+    return name

@@ -125,7 +125,7 @@ def sample_tasks(contexts: Array, setting: Setting, pictures: AnyArray | None, t
             task.draw(context, np.zeros((0, 1, 2)), axes)
         words = ", ".join(f"{value:.3g}" for value in context)
         axes.set_title(f"{k + 1}: {words}" if places else words, fontsize=9)
-    figure.suptitle(f"{setting.title}: tasks", fontsize=10)
+    figure.suptitle(f"{setting.title}: tasks", fontsize=10, parse_math=False)
     return figure
 
 

@@ -1,5 +1,6 @@
 """Figures: arrays in, Matplotlib figures out. They never load, choose or simulate."""
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ COLOURS = {
     "saggriac": "#E69F00",
     "ppo": "#56B4E9",
 }
-OTHER = ("#444444", "#8C6D31", "#7B4173", "#637939")
+OTHER = ("#444444", "#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#636363", "#E6550D")
 NAMES = {
     "sprl": "SPRL",
     "creps": "C-REPS",
@@ -52,10 +53,11 @@ def name_of(algorithm: str) -> str:
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
-    """A colour for each algorithm; the paper's always have theirs."""
-    others = [name for name in algorithms if name not in COLOURS]
-    extra = {name: OTHER[i % len(OTHER)] for i, name in enumerate(others)}
-    return {name: COLOURS.get(name) or extra[name] for name in algorithms}
+    """A colour for each algorithm, which its name alone decides: the same in every figure."""
+    return {
+        name: COLOURS.get(name) or OTHER[zlib.crc32(name.encode()) % len(OTHER)]
+        for name in algorithms
+    }
 
 
 def tidy(axes: Any) -> None:
@@ -79,7 +81,7 @@ def learning_curves(members: list[Group], title: str, over: str = "iteration") -
     for group in members:
         for axes, name in ((success, "target_success"), (reward, "target_reward")):
             x, values = group.curve(name)
-            if over == "rollouts":
+            if over == "rollouts" and len(x):
                 iterations, rollouts = group.curve("rollouts")
                 x = np.interp(x, iterations, np.median(rollouts, axis=0))
             if len(x) and not np.isnan(values).all():
@@ -88,14 +90,18 @@ def learning_curves(members: list[Group], title: str, over: str = "iteration") -
     reward.set(xlabel=over, ylabel="reward on the target")
     for axes in (success, reward):
         tidy(axes)
-    if success.get_legend_handles_labels()[0]:
-        success.legend(frameon=False, loc="best")
+    for axes in (success, reward):
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, loc="best")
+            break
     seeds = sorted({len(group.runs) for group in members})
     if seeds == [1]:
-        figure.suptitle(f"{title}: one seed", fontsize=11)
+        figure.suptitle(f"{title}: one seed", fontsize=11, parse_math=False)
     else:
         count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
-        figure.suptitle(f"{title}: median and 10%-90% of {count} seeds", fontsize=11)
+        figure.suptitle(
+            f"{title}: median and 10%-90% of {count} seeds", fontsize=11, parse_math=False
+        )
     return figure
 
 
@@ -130,8 +136,13 @@ def health_curves(members: list[Group], title: str) -> Any | None:
         axes.set_title(HEALTH[name], fontsize=9)
         axes.tick_params(labelsize=8)
         tidy(axes)
-    panels.flat[0].legend(frameon=False, fontsize=7)
-    figure.suptitle(f"{title}: health of the curriculum, medians over iterations", fontsize=11)
+    for axes in panels.flat[: len(shown)]:
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, fontsize=7)
+            break
+    figure.suptitle(
+        f"{title}: health of the curriculum, medians over iterations", fontsize=11, parse_math=False
+    )
     return figure
 
 
@@ -161,7 +172,9 @@ def comparison(members: list[Group], title: str) -> Any:
     panels[2].axvline(0, color="0.6", linewidth=0.8)
     for axes in panels[1:]:
         axes.set_yticklabels([])
-    figure.suptitle(f"{title}: means and 95% bootstrap intervals over seeds", fontsize=11)
+    figure.suptitle(
+        f"{title}: means and 95% bootstrap intervals over seeds", fontsize=11, parse_math=False
+    )
     return figure
 
 
@@ -189,7 +202,7 @@ def final_trajectories(members: list[Group], task: Any, title: str) -> Any | Non
         success = run.result["target_success"]
         note = "" if np.isnan(success) else f"\nsuccess {success:.2f}"
         axes.set_title(f"{name_of(group.algorithm)}, seed {run.seed}{note}", fontsize=9)
-    figure.suptitle(f"{title}: final trajectories on the target", fontsize=11)
+    figure.suptitle(f"{title}: final trajectories on the target", fontsize=11, parse_math=False)
     return figure
 
 

@@ -72,6 +72,8 @@ def _stalled(records: list[Record]) -> Finding | None:
     third = len(records) // 3
     if third < 3 or np.isnan(kl[-third:]).any() or kl[-1] < ARRIVED:
         return None
+    if np.isnan(success[-third:]).all():  # the task has no notion of success
+        return None
     fall = 1 - kl[-1] / max(kl[-third], 1e-12)
     rate = float(np.nanmedian(success[-third:]))
     if fall > STILL or not rate >= HIGH_SUCCESS:
@@ -90,7 +92,10 @@ def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
     if dimension is None or len(records) < 10 or np.isnan(entropy[[0, -1]]).any():
         return None
     width = float(np.exp((entropy[-1] - entropy[0]) / dimension))
-    recent = float(np.nanmean(success[-max(3, len(records) // 10) :]))
+    lately = success[-max(3, len(records) // 10) :]
+    if np.isnan(lately).all():
+        return None
+    recent = float(np.nanmean(lately))
     if width > NARROW or recent >= HIGH_SUCCESS:
         return None
     return Finding(

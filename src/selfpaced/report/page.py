@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -361,6 +360,7 @@ def _seeds(seeds: list[int]) -> str:
     ordered = sorted(seeds)
     if ordered == list(range(len(ordered))):
         return str(len(ordered))
-    text = ",".join(str(seed) for seed in ordered)
     first, last = ordered[0], ordered[-1]
-    return f"{first}-{last}" if ordered == list(range(first, last + 1)) else re.sub(" ", "", text)
+    if ordered == list(range(first, last + 1)):
+        return f"{first}-{last}"
+    return ",".join(str(seed) for seed in ordered)

@@ -31,7 +31,8 @@ def paired(one: Group, other: Group, name: str) -> tuple[int, float, float, floa
 
 
 def best_half(group: Group) -> Group:
-    """The better half of the runs by final success on the target, as the paper shows its ball."""
-    ranked = sorted(group.runs, key=lambda run: -run.result["target_success"])
+    """The better half of the runs by final success (or reward), as the paper shows its ball."""
+    judged = "target_reward" if np.isnan(group.success).any() else "target_success"
+    ranked = sorted(group.runs, key=lambda run: -run.result[judged])
     kept = sorted(ranked[: max(1, len(ranked) // 2)], key=lambda run: run.seed)
     return Group(group.experiment, group.algorithm, tuple(kept))

@@ -32,7 +32,7 @@ WEIGHT_SCALE = float(np.sqrt(0.02))  # w = this * theta
 COST = 0.07  # of |w|^2
 SUCCESS_RADIUS = 0.05  # times the cup's scale
 INNER_RADIUS = 0.0336  # of the cup at scale 1
-FLOOR = -0.0055  # the floor's upper side, from the goal
+FLOOR, RIM = -0.0055, 0.0756  # the floor's upper side and the wall's upper edge, from the goal
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Swing(NamedTuple):
     """What a batch of rollouts came to."""
 
     radii: Array  # (n,): from the ball to the cup's axis, in the end
-    heights: Array  # (n,): from the middle of the cup's floor to the ball, along the axis
+    heights: Array  # (n,): of the ball over the goal, just above the cup's floor, along the axis
     touched: BoolArray  # (n,): ended because the ball met the arm or the handle
     unstable: BoolArray  # (n,): the simulation blew up, which counts as a failure
     balls: Array  # (n, CONTROLS + 1, 3): the ball over time; it stays where the rollout ended
@@ -170,11 +170,11 @@ def success(swung: Swing, contexts: Array) -> Array:
     """1 where the ball ended in the cup, else 0.
 
     The paper's rule is the distance alone. It would also count a ball under the cup's floor, or
-    beside a large cup, where one may be for a moment: ours has to be inside.
+    beside or above a large cup, where one may be for a moment: ours has to be inside.
     """
     scale = contexts[:, 0]
     near = np.hypot(swung.radii, swung.heights) < SUCCESS_RADIUS * scale
-    inside = (swung.radii < INNER_RADIUS * scale) & (swung.heights > FLOOR)
+    inside = (swung.radii < INNER_RADIUS * scale) & (swung.heights > FLOOR) & (swung.heights < RIM)
     return (near & inside & ~swung.unstable).astype(float)
 
 

@@ -157,8 +157,12 @@ class Swinging:
                 mujoco.mj_forward(model, data)
                 yield camera.picture(data)
                 step = slice(first * self._substeps, (first + PICTURE_EVERY) * self._substeps)
-                if controls[:, step].size:
-                    state = self._simulate([model], state, controls[:, step])[0][:, -1]
+                if not controls[:, step].size:
+                    return
+                after, seen = self._simulate([model], state, controls[:, step])
+                if (seen[..., TOUCHED] > 0).any():
+                    return  # the ball has met the arm: the rollout is over
+                state = after[:, -1]
         finally:
             camera.close()
 

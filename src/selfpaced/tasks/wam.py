@@ -166,7 +166,7 @@ def resize_cup(spec: Any, scale: float) -> None:
     """
     axis = cup_axis(scale)
     middle, thickness = (OUTER + INNER) / 2 * scale, (OUTER - INNER) / 2 * scale
-    # Boxes that touch at their inner corners, so that nothing slips between them.
+    # Boxes that touch at their outer corners and overlap inside: nothing slips between them.
     half_width = (INNER * scale + 2 * thickness) * np.tan(np.pi / WALL_SEGMENTS)
     centre = 0.117 + 0.039 * (scale - 1.0)
     for k in range(WALL_SEGMENTS):
