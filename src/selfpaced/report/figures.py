@@ -202,7 +202,11 @@ def final_trajectories(members: list[Group], task: Any, title: str) -> Any | Non
         success = run.result["target_success"]
         note = "" if np.isnan(success) else f"\nsuccess {success:.2f}"
         axes.set_title(f"{name_of(group.algorithm)}, seed {run.seed}{note}", fontsize=9)
-    figure.suptitle(f"{title}: final trajectories on the target", fontsize=11, parse_math=False)
+    # Each has its own context: through a gate that is not drawn where the target is broad.
+    head = (
+        f"{title}: final trajectories\nat ten contexts of the target, over the scene of their mean"
+    )
+    figure.suptitle(head, fontsize=10, parse_math=False)
     return figure
 
 
