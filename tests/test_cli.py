@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from selfpaced import run
+from selfpaced import run, train
 from selfpaced.cli import main, split_overrides
+from selfpaced.experiments import experiment
+from selfpaced.experiments.override import override
+from selfpaced.teachers.alpgmm import ALPGMM
 from selfpaced.watch import film_of
 
 TESTS = Path(__file__).parent
@@ -139,7 +142,7 @@ def test_pack_and_unpack(store, tmp_path, capsys):
 
 def test_watch_films_a_rollout(store, tmp_path, capsys):
     imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="needs the extra video")
-    film = tmp_path / "gate.mp4"
+    film = tmp_path / "not" / "there" / "gate.mp4"
     run = store / "gate-precision" / "sprl" / "seed-000"
     assert main(["watch", str(run), "--out", str(film), "--context", "1.0", "0.4"]) == 0
     assert "101 frames" in capsys.readouterr().out
@@ -150,6 +153,24 @@ def test_watch_films_a_rollout(store, tmp_path, capsys):
     assert {picture.shape for picture in pictures} == {(480, 640, 3)}
     assert (pictures[0] != pictures[-1]).any()  # something moves
     assert film.with_suffix(".png").stat().st_size > 5000
+
+
+def test_a_film_that_cannot_be_written_is_one_clear_line(store, tmp_path, capfd):
+    pytest.importorskip("imageio_ffmpeg", reason="needs the extra video")
+    (tmp_path / "gate.mp4").mkdir()
+    run = store / "gate-precision" / "sprl" / "seed-000"
+    assert main(["watch", str(run), "--out", str(tmp_path / "gate.mp4")]) == 1
+    assert capfd.readouterr().err == f"error: Is a directory ({tmp_path / 'gate.mp4'})\n"
+
+
+def test_a_negative_seed_is_refused_by_name(store, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = store / "gate-precision" / "sprl" / "seed-000"
+    assert main(["watch", str(run), "--seed", "-1"]) == 2
+    assert "seed must be a whole number of at least 0; got -1" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0; got -1"):
+        train("gate-precision", "sprl", seed=-1, iterations=1)
 
 
 def test_export_to_tensorboard(store, tmp_path, capsys):
@@ -193,6 +214,24 @@ def test_overrides_are_told_from_options():
 
 
 @pytest.mark.parametrize(
+    ("text", "value"), [("64", (64,)), ("64,32", (64, 32)), ("64,32,16", (64, 32, 16))]
+)
+def test_several_numbers_are_written_with_commas(text, value):
+    numbers = experiment("reacher").algorithm("ppo")
+    assert override(numbers, "hidden", text).hidden == value
+
+
+@pytest.mark.parametrize("text", ["", "64,", "64, x", "(64)", "1.5"])
+def test_what_is_no_list_of_numbers_is_told_how_to_write_it(text):
+    words = "hidden must be whole numbers, with commas and without spaces between them; got "
+    with pytest.raises(ValueError, match=re.escape(words + repr(text))):
+        override(experiment("reacher").algorithm("ppo"), "hidden", text)
+    with pytest.raises(ValueError, match="components must be 2 whole numbers"):
+        override(ALPGMM(), "components", "3")
+    assert override(ALPGMM(), "components", "3,4").components == (3, 4)
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["run"], "experiments and seeds must name at least one each"),
@@ -200,6 +239,8 @@ def test_overrides_are_told_from_options():
         (["run", "gate-precision", "--algorithms", "spl"], "did you mean 'sprl'"),
         (["run", "gate-precision", "--sprl.epsilo", "1"], "did you mean 'epsilon'"),
         (["run", "gate-precision", "--seeds", "x"], "seeds must be a count"),
+        (["run", "gate-precision", "--seeds", "-1"], "10-19 or 0-4,7); got '-1'"),
+        (["run", "gate-precision", "--seeds=-3--1"], "10-19 or 0-4,7); got '-3--1'"),
         (["run", "gate-precision", "--iterations", "0"], "iterations must be a whole number"),
         (["run", "gate-precision", "--workers", "0"], "workers must be a whole number"),
         (["run", "gate[/x]"], "unknown experiment 'gate[/x]'"),

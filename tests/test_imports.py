@@ -33,7 +33,7 @@ ROOMS = {
     "gymnasium": {"deep"},
     "stable_baselines3": {"deep"},
     "imageio_ffmpeg": {"report"},
-    "matplotlib": {"report"},
+    "matplotlib": {"report", "deep"},
     "ray": {"engines", "tasks"},
     "tensorboard": {"report"},
     "rich": {"cli"},

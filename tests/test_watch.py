@@ -38,7 +38,7 @@ def read(path):
 
 
 def test_the_learned_movement_leaves_as_csv(ball_run, tmp_path, capsys):
-    out = tmp_path / "out.csv"
+    out = tmp_path / "not" / "there" / "out.csv"
     words = ["export", ball_run, "--trajectory", out, "--context", 1.0, "--frequency", 500]
     assert main([str(word) for word in [*words, "--speed", 1.0]]) == 0
     assert "1751 set points" in capsys.readouterr().out
@@ -73,8 +73,10 @@ def test_another_context_gives_another_movement(ball_run, tmp_path):
     [
         (["--context", "5.0"], "context must lie in"),
         (["--context", "1.0", "1.0"], "context must be (n, 1)"),
-        (["--speed", "0"], "speed must be"),
-        (["--frequency", "-1"], "frequency must be"),
+        (["--speed", "0"], "speed must be from 0.05 to 1.5 for a robot; got 0"),
+        (["--speed", "nan"], "speed must be from 0.05 to 1.5 for a robot; got nan"),
+        (["--frequency", "-1"], "frequency must be from 10 to 1000 for a robot; got -1"),
+        (["--frequency", "1e9"], "frequency must be from 10 to 1000 for a robot; got 1e+09"),
     ],
 )
 def test_wrong_words_are_named_and_nothing_is_written(ball_run, tmp_path, capsys, words, message):

@@ -51,7 +51,10 @@ from selfpaced.types import AnyArray, State, Training
 
 CHECKPOINT_SECONDS = 2.0  # between two checkpoints: about what a crash costs
 FORMAT = 1
-VERSIONS_OF = ("selfpaced", "numpy", "scipy", "mujoco")
+VERSIONS_OF = (
+    *("selfpaced", "numpy", "scipy", "mujoco", "gymnasium_robotics"),
+    *("cma", "torch", "gymnasium", "stable_baselines3"),
+)
 
 
 def check_spec(folder: Path, spec: dict[str, Any]) -> None:
@@ -131,7 +134,7 @@ def last_record(folder: Path) -> Record | None:
 
 
 def versions() -> dict[str, str]:
-    """What a result depends on besides its spec: the packages and the processor's type."""
+    """What a result may depend on besides its spec: installed packages, the processor's type."""
     found: dict[str, str] = {}
     for name in VERSIONS_OF:
         try:

@@ -175,7 +175,7 @@ def train(
         budget = Budget(iterations, measure_every=max(1, iterations // 50))
     check_installed(made.task)
     check_installed(numbers)
-    streams = streams_of(seed)
+    streams = streams_of(check_at_least("seed", seed, 0))
     started = time.process_time()
     training = numbers.start(made, streams)
     recorder = InMemory()

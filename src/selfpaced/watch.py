@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.policy import Policy
 from selfpaced.report.film import Frames, drawn
@@ -24,7 +24,7 @@ def film_of(folder: Path, context: Sequence[float] | None = None, seed: int = 0)
     """
     offscreen.prepare()
     task, policy, where = _opened(folder, context)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_at_least("seed", seed, 0))
     if hasattr(task, "film"):
         return task.film(where, policy, rng)
     if not hasattr(task, "draw"):
@@ -42,13 +42,15 @@ def write_movement(
 ) -> int:
     """Write the mean movement that the run in `folder` has learned as CSV; how many set points.
 
-    One line per set point: the time, then position and velocity of every joint.
+    One line per set point: the time, then position and velocity of every joint. The folder of
+    `out` is made if need be.
     """
     task, policy, where = _opened(folder, context)
     if not hasattr(task, "movement") or isinstance(policy, NetworkPolicy):
         raise ValueError(f"{type(task).__name__} has no movement to write")
     times, positions, velocities = task.movement(policy.mean(where), frequency, speed)
     names = [f"{kind}_{joint}" for kind in ("position", "velocity") for joint in task.joint_names]
+    out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["time", *names])

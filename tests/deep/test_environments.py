@@ -70,6 +70,23 @@ def test_contact_ends_the_episode_in_the_ending_variant():
     assert observation[2] < start[2] - 0.2
 
 
+@pytest.mark.parametrize("ending", [False, True])
+def test_a_simulation_that_blows_up_counts_as_contact(ending):
+    name = "selfpaced/ReacherObstaclesEnding-v0" if ending else "selfpaced/ReacherObstacles-v0"
+    environment = make(name)
+    start, _ = environment.reset(options={"context": [0.01, 0.01]})
+    ahead = np.array([0.0, -1.0], dtype=np.float32)
+    before = environment.step(ahead)[0]
+    environment.unwrapped._rows.arms.states[0, -1] = 1e8  # a velocity that no solver can follow
+    observation, reward, ended, truncated, info = environment.step(ahead)
+    assert info["touched"]
+    assert (ended, truncated) == (ending, False)
+    np.testing.assert_array_equal(observation, before if ending else start)
+    assert np.isfinite(reward)
+    if not ending:  # the episode goes on from the start
+        assert not environment.step(ahead)[4]["touched"]
+
+
 def test_the_context_decides_what_is_touched_and_stays_until_it_is_changed():
     environment = make()
     touched = {}

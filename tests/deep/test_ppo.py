@@ -1,5 +1,6 @@
 """PPO as a training like the others."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 
 from selfpaced import Gaussian, Problem, load_policy
 from selfpaced.deep.ppo import PPO
-from selfpaced.experiments import Experiment
+from selfpaced.experiments import Experiment, experiment
 from selfpaced.packed import read_packed, write_packed
 from selfpaced.randomness import streams_of
 from selfpaced.store import read_run
@@ -58,10 +59,36 @@ def test_an_iteration_spends_as_many_rollouts_as_other_learners():
     assert [s.steps for s in spent] == [600, 900, 1200]
 
 
-def test_the_papers_numbers_spend_its_steps():
-    numbers = PPO(environment=ENVIRONMENT)
-    updates = -(-(400 + 9) * 50 // (numbers.environments * numbers.steps // 150))
-    assert (updates - 1) * 3600 <= 3_067_500 <= updates * 3600
+@pytest.mark.parametrize("name", ["ppo", "ppo-ending"])
+def test_the_model_has_the_numbers_of_the_papers_appendix(name):
+    numbers = dataclasses.replace(experiment("reacher").algorithm(name), environment=ENVIRONMENT)
+    model = numbers.start(problem(), streams_of(0))._model
+    for network in (model.policy.mlp_extractor.policy_net, model.policy.mlp_extractor.value_net):
+        assert [type(layer).__name__ for layer in network] == ["Linear", "Tanh", "Linear", "Tanh"]
+        assert [layer.out_features for layer in network[::2]] == [164, 164]
+    assert torch.equal(model.policy.log_std.exp(), torch.ones(2))
+    assert (model.ent_coef, model.gamma, model.gae_lambda) == (1e-3, 0.999, 1.0)
+    assert model.n_epochs == 15
+    assert (model.n_envs, model.n_steps) == (8, 450)
+    assert 8 * 450 / model.batch_size == 5  # minibatches
+
+
+def test_ppo_spends_the_steps_of_the_episodic_learners(monkeypatch):
+    setting = experiment("reacher")
+    numbers = dataclasses.replace(setting.algorithm("ppo"), environment=ENVIRONMENT)
+    training = numbers.start(problem(), streams_of(0))
+
+    def no_learning(_):
+        training._updates += 1
+        return []
+
+    monkeypatch.setattr(type(training), "_update", no_learning)
+    for _ in range(setting.iterations):
+        training.advance()
+    # 400 iterations, and 9 batches before them, of 50 rollouts of 150 steps; 3600 an update.
+    assert 3_067_500 <= training.spent.steps < 3_067_500 + 3600
+    assert training.spent.steps == 853 * 3600
+    assert training.spent.rollouts == 853 * 24
 
 
 def test_global_generators_are_left_alone():
@@ -103,7 +130,9 @@ def test_runs_are_stored_continued_tabled_and_packed_like_others(tmp_path):
     folder = tmp_path / "a" / "step-by-step" / "ppo" / "seed-000"
     stored = read_run(folder)
     assert stored.trajectories.shape == (10, 151, 2)
-    assert json.loads((folder / "result.json").read_text())["steps"] == 1500
+    result = json.loads((folder / "result.json").read_text())
+    assert result["steps"] == 1500
+    assert {"torch", "gymnasium", "stable_baselines3"} <= set(result["versions"])
     write_packed(list(group.runs), tmp_path / "c.packed")
     seen = np.random.default_rng(0).normal([1.3, 0, 0.8, -0.5], 0.2, size=(5, 4))
     unpacked = read_packed(tmp_path / "c.packed")[0].policy

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal
 
 from selfpaced import Gaussian
-from selfpaced.maths.mixture import fit_mixture
-from selfpaced.maths.pacing import _View, step_to_target, step_to_value
+from selfpaced.maths.mixture import fit_mixtures
+from selfpaced.maths.pacing import _View, step_to_target, step_to_value, weighed_step
 
 
 def problem(seed=0, d=2, n=200):
@@ -96,7 +97,7 @@ def test_a_mixture_finds_its_components_and_their_number():
     rng = np.random.default_rng(0)
     centres = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.9]])
     data = np.concatenate([c + 0.03 * rng.normal(size=(120, 2)) for c in centres])
-    fits = [fit_mixture(data, k, 1e-6, np.random.default_rng(1)) for k in range(1, 6)]
+    fits = fit_mixtures(data, range(1, 6), 1e-6, np.random.default_rng(1))
     best = min(fits, key=lambda fit: fit.aic)
     assert len(best.weights) == 3
     for centre in centres:
@@ -105,6 +106,45 @@ def test_a_mixture_finds_its_components_and_their_number():
 
 
 def test_data_in_one_place_is_survived():
-    fit = fit_mixture(np.ones((20, 2)), 3, 1e-4, np.random.default_rng(0))
+    (fit,) = fit_mixtures(np.ones((20, 2)), [3], 1e-4, np.random.default_rng(0))
     assert np.isfinite(fit.means).all()
     assert np.isfinite(fit.log_likelihood)
+
+
+def test_one_component_has_a_closed_form_whatever_is_fitted_beside_it():
+    data = np.random.default_rng(3).normal(size=(200, 3))
+    for sizes in ([1], [3, 1, 2]):
+        fit = fit_mixtures(data, sizes, 1e-4, np.random.default_rng(0))[sizes.index(1)]
+        np.testing.assert_allclose(fit.means, data.mean(axis=0)[None], atol=1e-8)
+        covariance = np.cov(data.T, bias=True) + 1e-4 * np.eye(3)
+        np.testing.assert_allclose(fit.covariances[0], covariance, atol=1e-8)
+        densities = multivariate_normal(data.mean(axis=0), covariance).logpdf(data)
+        assert fit.log_likelihood == pytest.approx(densities.sum(), rel=1e-8)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.15, 0.5])
+@pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0, 100.0])
+def test_a_weighed_step_respects_its_bound(alpha, epsilon):
+    old, target, contexts, values = problem(3)
+    step = weighed_step(old, target, contexts, values, alpha, epsilon)
+    assert not step.failed
+    assert old.kl(step.contexts) <= epsilon * 1.001
+
+
+def test_a_weighed_step_goes_to_the_target_or_to_the_value():
+    old, target, contexts, values = problem(n=1000)
+    to_value = weighed_step(old, target, contexts, values, 0.0, 0.2).contexts
+    to_target = weighed_step(old, target, contexts, values, 10.0, 0.2).contexts
+    assert to_target.kl(target) < 0.9 * old.kl(target)
+    assert to_target.kl(target) < to_value.kl(target)
+    assert to_value.mean[0] < old.mean[0] < to_target.mean[0]
+
+
+def test_without_an_active_bound_a_weighed_step_has_a_closed_form():
+    """q exp((V + alpha log(mu / q)) / alpha) = mu exp(V / alpha): mu moved, where V is linear."""
+    rng = np.random.default_rng(0)
+    old, target = Gaussian([0.0], [[1.0]]), Gaussian([0.4], [[0.8]])
+    contexts = old.sample(200_000, rng)
+    step = weighed_step(old, target, contexts, 0.5 * contexts[:, 0], 2.0, 3.0)
+    np.testing.assert_allclose(step.contexts.mean, 0.4 + 0.8 * 0.5 / 2.0, atol=0.01)
+    np.testing.assert_allclose(step.contexts.covariance, [[0.8]], atol=0.01)

@@ -8,7 +8,7 @@ import mujoco
 from reacher_rows import purposeful
 
 from selfpaced.tasks import fetch
-from selfpaced.tasks.fetch import Fetch, arm_spec, place_obstacles
+from selfpaced.tasks.fetch import Fetch, FetchArms, arm_spec, place_obstacles
 from selfpaced.tasks.reacher import (
     BASES,
     GOAL,
@@ -16,6 +16,7 @@ from selfpaced.tasks.reacher import (
     Reacher,
     displacements,
     obstacles,
+    reward,
 )
 
 
@@ -166,3 +167,59 @@ def test_a_play_does_not_depend_on_what_was_played_before(task):
     np.testing.assert_array_equal(
         task.evaluate(contexts, thetas, np.random.default_rng(0)).rewards, first
     )
+
+
+def blow_up(monkeypatch, row, at):
+    """In step `at` the arm `row` gets a velocity that no solver can follow."""
+    original, steps = FetchArms.move, iter(range(STEPS))
+
+    def move(self, rows, actions):
+        if next(steps) == at:
+            self.states[row, 1 + self._fetch.model.nq] = 1e8
+        original(self, rows, actions)
+
+    monkeypatch.setattr(FetchArms, "move", move)
+
+
+@pytest.mark.parametrize("at", [0, 1, 30])
+def test_a_simulation_that_blows_up_is_a_contact_of_its_row_alone_and_counted(
+    task, tmp_path, monkeypatch, capfd, at
+):
+    monkeypatch.chdir(tmp_path)
+    contexts, thetas = purposeful(20)
+    rng = np.random.default_rng(0)
+    whole = task.evaluate(contexts, thetas, rng)
+    assert task.notes() == {"unstable": 0}
+    paths = task.trajectories(contexts, thetas, rng)
+    (row,) = np.flatnonzero(whole.successes)[:1]  # it would have got to the goal
+    with monkeypatch.context() as patched:
+        blow_up(patched, row, at)
+        found = task.evaluate(contexts, thetas, rng)
+    assert task.notes() == {"unstable": 1}
+    others = np.arange(20) != row
+    np.testing.assert_array_equal(found.rewards[others], whole.rewards[others])
+    np.testing.assert_array_equal(found.successes[others], whole.successes[others])
+    assert found.successes[row] == 0.0
+    effort = (displacements(thetas[[row]]) ** 2).sum(axis=(1, 2))
+    flat = np.linalg.norm(paths[row, at] - GOAL[:2])  # it stays where the step began
+    assert found.rewards[row] <= reward(flat, effort)[0] + 1e-12
+    assert found.rewards[row] == pytest.approx(reward(flat, effort)[0], abs=0.1)
+    task.evaluate(contexts, thetas, rng)
+    assert task.notes() == {"unstable": 0}
+    assert not list(tmp_path.iterdir())  # MuJoCo would leave a log
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("joint", [0, 3, 8])
+def test_no_arm_is_taken_for_one_that_mujoco_has_started_anew(task, joint):
+    fresh = mujoco.MjData(task.arms(np.array([[0.01, 0.01]]))._fetch.model)
+    mujoco.mj_forward(fresh.model, fresh)
+    anew = fresh.site("robot0:grip").xpos
+    arms = task.arms(np.full((200, 2), 0.01))
+    # From harmless to absurd: some blow up in the first substep, some only in the one that looks.
+    arms.states[:, 1 + fresh.model.nq + joint] = np.geomspace(1.0, 1e9, 200)
+    arms.move(np.arange(200), np.zeros((200, 2)))
+    assert 0 < arms.unstable.sum() < 200
+    assert np.linalg.norm(arms.grips - anew, axis=1).min() > 0.01
+    stayed = arms.grips[arms.unstable] - arms._fetch.start_sensors[fetch.GRIP]
+    np.testing.assert_array_equal(stayed, 0.0)

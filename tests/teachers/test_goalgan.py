@@ -81,11 +81,20 @@ def test_executions_told_apart_count_together():
 
 def test_old_labels_are_forgotten():
     gan, rng = teacher(first_steps=5, train_every=100), np.random.default_rng(0)
-    gan.ask(4, rng)
+    gan.ask(12, rng)
     gan.tell(np.array([[0.0, 0.3]] * 2), np.ones(2), np.array([0.0, 1.0]))
     for _ in range(12):
-        gan.tell(gan.ask(4, rng), np.zeros(4), np.zeros(4))
+        gan.tell(gan.ask(12, rng), np.zeros(12), np.zeros(12))
     assert not gan._labelled()[1].any()
+
+
+def test_contexts_asked_for_one_by_one_are_those_of_a_batch():
+    """Whoever asks for one at a time, as deep RL does, gets repeats to label as well."""
+    gan, rng = teacher(first_steps=5), np.random.default_rng(0)
+    asked = np.concatenate([gan.ask(1, rng) for _ in range(30)])
+    assert len(np.unique(asked, axis=0)) <= 21  # of 10, 2 are old and 8 are 3 contexts repeated
+    gan.restore({name: np.array(value) for name, value in gan.state().items()})
+    assert gan.ask(2, rng).shape == (2, 2)
 
 
 def test_torchs_thread_count_and_generator_are_left_alone():

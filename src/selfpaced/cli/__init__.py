@@ -28,7 +28,7 @@ class Run:
     """Train algorithms on experiments, in parallel; print how they fared on the target.
 
     Killed at any moment, the same command continues. Numbers of an algorithm can be changed:
-    --sprl.epsilon 0.3, --sprl.schedule.zeta 0.05.
+    --sprl.epsilon 0.3, --sprl.schedule.zeta 0.05, --ppo.hidden 64,64.
     """
 
     experiments: Annotated[list[str], Positional]

@@ -1,4 +1,4 @@
-"""PPO at one context, by Stable-Baselines3 (extra `sb3`), as a training like the others."""
+"""PPO by Stable-Baselines3 (extra `sb3`), with any teacher, as a training like the others."""
 
 # Stable-Baselines3 and torch load when a training starts, and are partly untyped:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -11,21 +11,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from selfpaced.learners.episodic import described, part_of
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.network import CLIP, EPSILON, NetworkPolicy
-from selfpaced.types import Outcomes, Problem, Spent, State, StepTask, Streams, Task
+from selfpaced.types import (
+    Outcomes,
+    Problem,
+    Spent,
+    State,
+    StepTask,
+    Streams,
+    Task,
+    TeacherNumbers,
+)
 
 Statistics = tuple[str, Any]  # of the normalising wrapper: a name and its running moments
 
 
 @dataclass(frozen=True, kw_only=True)
 class PPO:
-    """PPO on the mean of the target, which it does not see (appendix, "Reacher Experiment").
+    """PPO on contexts that a teacher chooses, or on the mean of the target.
 
-    An iteration is as many updates as it takes to spend `n_samples` rollouts, and the first one
-    spends the `buffer_size - 1` batches more that other learners fill their buffers with. A
-    rollout is an episode's worth of steps. Every update starts with new episodes, so that all
-    there is to save between updates are arrays.
+    Without a teacher it is the paper's (appendix, "Reacher Experiment"). An iteration is as many
+    updates as it takes to spend `n_samples` rollouts, and the first one spends the
+    `buffer_size - 1` batches more that other learners fill their buffers with. A rollout is an
+    episode's worth of steps. Every update starts with new episodes, so that all there is to save
+    between updates are arrays.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("gymnasium", "stable_baselines3", "torch")
@@ -44,6 +56,7 @@ class PPO:
     max_gradient: float = 0.5
     n_samples: int = 50
     buffer_size: int = 10
+    teacher: TeacherNumbers | None = None
 
     def __post_init__(self) -> None:
         names = ("environments", "steps", "minibatches", "epochs", "n_samples", "buffer_size")
@@ -70,13 +83,23 @@ class StepTraining:
 
     def __init__(self, numbers: PPO, problem: Problem, task: StepTask, streams: Streams) -> None:
         import torch
+        from stable_baselines3.common.callbacks import ConvertCallback
 
+        self._as_callback = ConvertCallback
         self._numbers, self._problem, self._task, self._torch = numbers, problem, task, torch
         self._rollouts_per_update = 0.0
         self._updates = self._iteration = 0
         self._random = GlobalGenerators(torch, streams.learn)
+        self._curriculum: Any = None  # the callback that asks and tells the teacher
+        if numbers.teacher is not None:
+            from selfpaced.deep.sb3 import CurriculumCallback
+
+            teacher = numbers.teacher.start(problem.task.context_space, problem.target)
+            self._curriculum = CurriculumCallback(teacher, seed=streams.world)
         with self._quietly():
             self._environment, self._model, episode = _made(numbers, problem.target.mean)
+            if self._curriculum is not None:
+                self._curriculum.attach(self._environment)
         self._rollouts_per_update = numbers.environments * numbers.steps / episode
 
     @property
@@ -92,18 +115,29 @@ class StepTraining:
                 ended += self._update()
         self._iteration += 1
         logged: dict[str, Any] = self._model.logger.name_to_value
-        mean = self._problem.target.mean
         return {
             "rollouts": self.spent.rollouts,
             **_of_episodes(ended),
             "entropy": self.policy.entropy,
-            "context_mean": mean.tolist(),
-            "context_covariance": np.zeros((len(mean), len(mean))).tolist(),
+            **self._contexts(ended),
             "updates": self._updates,
             "kl_update": float(logged.get("train/approx_kl", np.nan)),
             "clipped": float(logged.get("train/clip_fraction", np.nan)),
             "explained_variance": float(logged.get("train/explained_variance", np.nan)),
         }
+
+    def _contexts(self, ended: list[dict[str, Any]]) -> dict[str, Any]:
+        """Where the contexts are."""
+        mean = self._problem.target.mean
+        if self._curriculum is None:
+            nowhere_else = np.zeros((len(mean), len(mean)))
+            return {"context_mean": mean.tolist(), "context_covariance": nowhere_else.tolist()}
+        known: Gaussian | None = getattr(self._curriculum.teacher, "context_distribution", None)
+        drawn = [info["context"] for info in ended]
+        if not drawn:
+            drawn = np.concatenate(self._curriculum.waiting)
+        found = described(known, np.array(drawn))
+        return found if known is None else {**found, "kl_to_target": known.kl(self._problem.target)}
 
     def _update(self) -> list[dict[str, Any]]:
         """One update; what is known of the episodes that ended before it."""
@@ -115,7 +149,9 @@ class StepTraining:
 
         self._model.set_env(self._environment, force_reset=True)
         steps = self._numbers.environments * self._numbers.steps
-        self._model.learn(steps, callback=notice, log_interval=None, reset_num_timesteps=False)
+        teaching = [] if self._curriculum is None else [self._curriculum]
+        callback = [self._as_callback(notice), *teaching]
+        self._model.learn(steps, callback=callback, log_interval=None, reset_num_timesteps=False)
         self._updates += 1
         return ended
 
@@ -157,7 +193,9 @@ class StepTraining:
             "iteration": np.array(self._iteration),
             "adam": np.array(len(self._model.policy.optimizer.state)),
         }
-        return {**counts, **tensors, **moments, **self._random.state()}
+        teaching: State = {} if self._curriculum is None else self._curriculum.state()
+        curriculum = {f"curriculum.{name}": value for name, value in teaching.items()}
+        return {**counts, **tensors, **moments, **self._random.state(), **curriculum}
 
     def restore(self, state: State) -> None:
         self._updates, self._iteration = int(state["updates"]), int(state["iteration"])
@@ -177,6 +215,8 @@ class StepTraining:
             found.mean, found.var = np.array(state[f"{name}.mean"]), np.array(state[f"{name}.var"])
             found.count = float(state[f"{name}.count"])
         self._random.restore(state)
+        if self._curriculum is not None:
+            self._curriculum.restore(part_of(state, "curriculum."))
 
     def _tensors(self) -> list[Any]:
         """Everything that torch changes in an update, in a fixed order."""
@@ -270,10 +310,29 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-    def one() -> Any:
-        return Monitor(gymnasium.make(numbers.environment, context=context))
+    from selfpaced.deep.together import Together
+    from selfpaced.deep.wrapper import ContextualEnv
 
-    parallel = DummyVecEnv([one] * numbers.environments)
+    def one() -> Any:
+        if numbers.teacher is None:
+            return gymnasium.make(numbers.environment, context=context)
+        made: Any = gymnasium.make(numbers.environment)
+        known = made.has_wrapper_attr("queue_contexts")  # wrapped by whoever registered it
+        return made if known else ContextualEnv(made)
+
+    first = one()
+    registered = first.spec
+    steps = None if registered is None else registered.max_episode_steps
+    if steps is None:
+        raise ValueError(
+            f"environment must be registered with max_episode_steps; {numbers.environment} is not"
+        )
+    n, inner = numbers.environments, first.unwrapped
+    if hasattr(inner, "side_by_side"):
+        spaces = inner.observation_space, inner.action_space
+        parallel: Any = Together(inner.side_by_side(n), n, steps, spaces, context)
+    else:
+        parallel = DummyVecEnv([lambda: Monitor(first), *[lambda: Monitor(one())] * (n - 1)])
     environment = VecNormalize(parallel, gamma=numbers.gamma, clip_obs=CLIP, epsilon=EPSILON)
     model = stable_baselines3.PPO(
         "MlpPolicy",
@@ -292,10 +351,4 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
         device="cpu",
     )
     model.set_logger(Logger(folder=None, output_formats=[]))  # or each update makes a folder
-    registered = parallel.envs[0].spec
-    steps = None if registered is None else registered.max_episode_steps
-    if steps is None:
-        raise ValueError(
-            f"environment must be registered with max_episode_steps; {numbers.environment} is not"
-        )
     return environment, model, steps

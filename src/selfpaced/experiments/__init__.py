@@ -3,6 +3,7 @@
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
+from selfpaced.experiments.pointmass import POINTMASS_PPO
 from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
 from selfpaced.suggest import named
 
@@ -15,6 +16,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         REACHER_EASY,
         REACHER_KINEMATIC,
         BALL_IN_A_CUP,
+        POINTMASS_PPO,
     )
 }
 

@@ -29,23 +29,37 @@ def _parsed(name: str, text: str, hint: Any) -> Any:
     if types.NoneType in options and text.lower() == "none":
         return None
     for option in options:
-        if typing.get_origin(option) is typing.Literal and text in typing.get_args(option):
-            return text
-        if option is str:
-            return text
-        if option is bool and text.lower() in ("true", "false"):
-            return text.lower() == "true"
-        if option in (int, float):
-            try:
-                return option(text)
-            except ValueError:
-                continue
+        try:
+            return _read(text, option)
+        except ValueError:
+            continue
     wanted = " or ".join(_in_words(option) for option in options)
     raise ValueError(f"{name} must be {wanted}; got {text!r}")
+
+
+def _read(text: str, option: Any) -> Any:
+    """`text` as the one type `option`; a ValueError if it is none of that type."""
+    if option in (int, float, str):
+        return option(text)
+    if option is bool and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if typing.get_origin(option) is typing.Literal and text in typing.get_args(option):
+        return text
+    if typing.get_origin(option) is tuple:
+        kinds, words = typing.get_args(option), text.split(",")
+        if kinds[-1] is Ellipsis:  # of any length
+            kinds = kinds[:1] * len(words)
+        return tuple(_read(word, kind) for word, kind in zip(words, kinds, strict=True))
+    raise ValueError(text)
 
 
 def _in_words(option: Any) -> str:
     if typing.get_origin(option) is typing.Literal:
         return " or ".join(map(repr, typing.get_args(option)))
+    if typing.get_origin(option) is tuple:
+        kind, *others = typing.get_args(option)
+        count = "" if Ellipsis in others else f"{1 + len(others)} "
+        several = {int: "whole numbers", float: "numbers"}.get(kind, "words")
+        return f"{count}{several}, with commas and without spaces between them"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
     return words.get(option, "none" if option is types.NoneType else "set through its own numbers")

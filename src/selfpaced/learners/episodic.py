@@ -58,7 +58,7 @@ class EpisodicTraining:
             "reward": float(samples.rewards.mean()) - self._problem.reward_shift,
             "success": float(samples.successes.mean()),
             "entropy": self.policy.entropy,
-            **_described(contexts, samples.contexts),
+            **described(contexts, samples.contexts),
             **notes,
             **metrics,
         }
@@ -102,7 +102,7 @@ class EpisodicTraining:
         self.learner.restore(part_of(state, "learner."))
 
 
-def _described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
+def described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
     """Where the contexts are: the distribution, or what was drawn and a thin sample of that."""
     if distribution is not None:
         mean, covariance, sample = distribution.mean, distribution.covariance, {}

@@ -32,6 +32,14 @@ class PolicyFit(NamedTuple):
     kept_old: bool  # no fit within the bound was found, or it was singular
 
 
+class GaussianFit(NamedTuple):
+    """A fitted Gaussian; as in `PolicyFit`."""
+
+    gaussian: Gaussian
+    kl: float
+    kept_old: bool
+
+
 class JointFit(NamedTuple):
     """A policy and a context distribution fitted together; as in `PolicyFit`."""
 
@@ -58,6 +66,16 @@ def fit_policy(
     return PolicyFit(found, part.kl(eta), False)
 
 
+def fit_gaussian(old: Gaussian, points: Array, weights: Array, epsilon: float) -> GaussianFit:
+    """The Gaussian closest to the weighted points with KL(old || new) <= epsilon."""
+    part = _gaussian_part(old, points, weights)
+    eta = _smallest_eta([part], epsilon)
+    found = None if eta is None else _gaussian_at(old, part, eta)
+    if eta is None or found is None:
+        return GaussianFit(old, 0.0, True)
+    return GaussianFit(found, part.kl(eta), False)
+
+
 def fit_joint(
     policy: LinearGaussianPolicy,
     distribution: Gaussian,
@@ -72,8 +90,7 @@ def fit_joint(
     The printed f(eta) = eps - mean KL_y + KL_x lacks brackets: both KLs count against the bound.
     """
     policy_part = _policy_part(policy, contexts, thetas, w_policy)
-    ones = np.ones((len(contexts), 1))
-    context_part = _Part.of(contexts - distribution.mean, distribution.chol, ones, w_contexts)
+    context_part = _gaussian_part(distribution, contexts, w_contexts)
     eta = _smallest_eta([policy_part, context_part], epsilon)
     if eta is not None:
         new_policy = _policy_at(policy, policy_part, eta)
@@ -149,6 +166,10 @@ def _policy_part(
 ) -> _Part:
     features = policy.features(contexts)
     return _Part.of(thetas - features @ policy.A.T, policy.chol, features, weights)
+
+
+def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> _Part:
+    return _Part.of(points - old.mean, old.chol, np.ones((len(points), 1)), weights)
 
 
 def _smallest_eta(parts: list[_Part], epsilon: float) -> float | None:

@@ -1,5 +1,6 @@
 """Mixtures of Gaussians, fitted by expectation maximisation."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,40 +27,56 @@ class Mixture(NamedTuple):
         return 2 * parameters - 2 * self.log_likelihood
 
 
-def fit_mixture(data: Array, k: int, floor: float, rng: np.random.Generator) -> Mixture:
-    """`k` Gaussians for `data` (n, d), started from k of its rows; variances at least `floor`."""
+def fit_mixtures(
+    data: Array, sizes: Sequence[int], floor: float, rng: np.random.Generator
+) -> list[Mixture]:
+    """A mixture for `data` (n, d) of each of `sizes`; variances at least `floor`.
+
+    Each starts from rows of the data. All are fitted at once, component under component: apart,
+    most of the time would go into small operations. The data shall be of order 1, and `floor`
+    not far below: moments are taken around zero.
+    """
     n, d = data.shape
-    means = data[_spread(data, k, rng)]
+    firsts = np.cumsum([0, *sizes[:-1]])  # of each mixture, among all components
+    counts = np.repeat(sizes, sizes)  # (k,): of the mixture that a component belongs to
+    means = data[[row for size in sizes for row in _spread(data, size, rng)]]
     least = floor * np.eye(d)
-    spread = np.cov(data.T).reshape(d, d) / k + least
-    covariances, weights = np.tile(spread, (k, 1, 1)), np.full(k, 1.0 / k)
-    before, likelihood = -np.inf, -np.inf
+    covariances = np.cov(data.T).reshape(d, d) / counts[:, None, None] + least
+    weights = 1.0 / counts
+    before, likelihood = np.full(len(sizes), -np.inf), np.full(len(sizes), -np.inf)
+    squares = (data[:, :, None] * data[:, None, :]).reshape(n, d * d)
+    powers = np.column_stack([np.ones(n), data, squares])  # of degree 0, 1 and 2
     for _ in range(ITERATIONS):
-        logs = np.log(weights)[:, None] + _log_densities(data, means, covariances)  # (k, n)
-        top = logs.max(axis=0)
-        shares = np.exp(logs - top)
-        total = shares.sum(axis=0)
-        likelihood = float((top + np.log(total)).sum())
-        shares /= total
-        mass = shares.sum(axis=1) + 1e-9
-        weights, means = mass / mass.sum(), shares @ data / mass[:, None]
-        offsets = data - means[:, None]  # (k, n, d)
-        scatter = (shares[:, :, None] * offsets).transpose(0, 2, 1) @ offsets
-        covariances = scatter / mass[:, None, None] + least
-        if likelihood - before < TOLERANCE * n:
+        logs = np.log(weights)[:, None] + _coefficients(means, covariances) @ powers.T  # (k, n)
+        top = np.maximum.reduceat(logs, firsts)
+        shares = np.exp(logs - np.repeat(top, sizes, axis=0))
+        total = np.add.reduceat(shares, firsts)
+        likelihood = (top + np.log(total)).sum(axis=1)
+        shares /= np.repeat(total, sizes, axis=0)
+        moments = shares @ powers
+        mass = moments[:, 0] + 1e-9
+        weights = mass / np.repeat(np.add.reduceat(mass, firsts), sizes)
+        means = moments[:, 1 : d + 1] / mass[:, None]
+        seconds = (moments[:, d + 1 :] / mass[:, None]).reshape(-1, d, d)
+        covariances = seconds - means[:, :, None] * means[:, None, :] + least
+        if (likelihood - before < TOLERANCE * n).all():
             break
         before = likelihood
-    return Mixture(weights, means, covariances, likelihood)
+    parts = [slice(first, first + size) for first, size in zip(firsts, sizes, strict=True)]
+    return [
+        Mixture(weights[part], means[part], covariances[part], float(found))
+        for part, found in zip(parts, likelihood, strict=True)
+    ]
 
 
-def _log_densities(data: Array, means: Array, covariances: Array) -> Array:
-    """(k, n): of every row under every component."""
-    chols = np.linalg.cholesky(covariances)
-    inverses = np.linalg.inv(chols)
-    z = (data - means[:, None]) @ inverses.transpose(0, 2, 1)
-    log_det = np.log(np.diagonal(chols, axis1=1, axis2=2)).sum(axis=1)
-    constant = 0.5 * data.shape[1] * np.log(2 * np.pi)
-    return -0.5 * np.einsum("knd,knd->kn", z, z) - (log_det + constant)[:, None]
+def _coefficients(means: Array, covariances: Array) -> Array:
+    """(k, 1 + d + d^2): the log densities as polynomials, 1 first, then x, then x x^T."""
+    k, d = means.shape
+    precisions = np.asarray(np.linalg.inv(covariances), dtype=float)
+    linear = (precisions @ means[:, :, None])[:, :, 0]
+    constant = -0.5 * (means * linear).sum(axis=1) - 0.5 * d * np.log(2 * np.pi)
+    constant -= 0.5 * np.asarray(np.linalg.slogdet(covariances)[1], dtype=float)
+    return np.column_stack([constant, linear, -0.5 * precisions.reshape(k, d * d)])
 
 
 def _spread(data: Array, k: int, rng: np.random.Generator) -> list[int]:

@@ -1,7 +1,8 @@
-"""The self-paced step in its threshold form (Klink et al., 2020), free of policies and thetas.
+"""The self-paced step over contexts alone, free of policies and thetas.
 
-Contexts are drawn from a Gaussian. The next one comes as near to the target as it can while the
-expected value of what was tried, importance-weighted, stays above a bound, within a KL step.
+Contexts are drawn from a Gaussian. In the threshold form (Klink et al., 2020) the next one comes as
+near to the target as it can while the expected value of what was tried, importance-weighted, stays
+above a bound, within a KL step. In the paper's form the KL to the target is weighed against it.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,9 @@ import numpy as np
 from scipy import optimize
 
 from selfpaced.maths.arrays import Array
+from selfpaced.maths.fit import fit_gaussian
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.reps import soft_max, temperature
 
 Function = Callable[[Array], tuple[float, Array]]  # value and gradient
 
@@ -38,6 +41,23 @@ def step_to_value(old: Gaussian, contexts: Array, values: Array, epsilon: float)
     """argmax value(new) with KL(old || new) <= epsilon."""
     view = _View(old, old, contexts, values)
     return view.solve(view.loss, epsilon, None)
+
+
+def weighed_step(
+    old: Gaussian, target: Gaussian, contexts: Array, values: Array, alpha: float, epsilon: float
+) -> Step:
+    """argmax value(new) - alpha KL(new || target) with KL(new || old) <= epsilon, then a fit.
+
+    SPRL's context step (Eq. 3) for a policy that stays as it is. Its dual has one unknown eta:
+    eta eps + soft_max(x, alpha + eta) with x = V + alpha (log mu - log q), so the temperature is
+    that of the bound, or alpha itself where the bound is inactive.
+    """
+    x = values + alpha * (target.log_prob(contexts) - old.log_prob(contexts))
+    if np.ptp(x) == 0.0:
+        return Step(old, float(values.mean()), True)
+    weights = soft_max(x, max(temperature(x, epsilon), alpha)).weights
+    fit = fit_gaussian(old, contexts, weights, epsilon)
+    return Step(fit.gaussian, float(weights @ values), fit.kept_old)
 
 
 class _View:

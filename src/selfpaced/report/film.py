@@ -33,7 +33,10 @@ def drawn(task: Any, context: Array, path: Array) -> Frames:
 
 
 def write_film(frames: Frames, path: Path) -> int:
-    """Write `frames` as an mp4 to `path`, and a filmstrip beside it as a PNG; how many."""
+    """Write `frames` as an mp4 to `path`, and a filmstrip beside it as a PNG; how many.
+
+    The folder is made if need be.
+    """
     import imageio_ffmpeg
     import matplotlib.image
 
@@ -42,6 +45,8 @@ def write_film(frames: Frames, path: Path) -> int:
     try:
         for frame in frames:
             if film is None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.open("ab").close()  # an error here names the path; ffmpeg would only fail
                 height, width = frame.shape[:2]
                 film = imageio_ffmpeg.write_frames(
                     str(path), (width, height), fps=FRAMES_PER_SECOND, ffmpeg_log_level="error"

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
-import mujoco.rollout
 import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray
 from selfpaced.tasks.reacher import (
-    HEIGHT,
     OBSTACLE_HALF_HEIGHT,
     OBSTACLE_HALF_WIDTH,
     OBSTACLE_Z,
@@ -31,13 +29,14 @@ from selfpaced.tasks.reacher import (
     WALL_Z,
     WALLS,
     YAWS,
+    lift,
     obstacles,
 )
+from selfpaced.tasks.rollouts import PHYSICS, Rollouts
 
 SUBSTEPS = 5
 TIMESTEP = STEP_SECONDS / SUBSTEPS
 REACH = 0.05  # how far the mocap body goes ahead of the gripper at a full action
-LIFT = 2.0  # action towards HEIGHT per metre below it
 DOWN = np.array([1.0, 0.0, 1.0, 0.0])  # orientation: fingers to the table
 BASE = np.array([0.4049, 0.48, 0.0])  # where the base stands, from its place in the model
 START = np.array([-0.5398, 0.4059, -0.286])  # mocap body from the grip of the stretched arm
@@ -45,7 +44,6 @@ SETTLING_STEPS = 50
 COLLIDING = ("gripper_link", "l_gripper_finger_link", "r_gripper_finger_link")
 # Without mass and shape: they would only cost time.
 EMPTY_BODIES = ("head_camera_link", "gripper_camera_link", "external_camera_body_0")
-PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 MOCAP = int(mujoco.mjtState.mjSTATE_MOCAP_POS | mujoco.mjtState.mjSTATE_MOCAP_QUAT)
 # Places of the sensors in what they read together, in the order in which `_sense` adds them.
 LINK, ORIENTATION, GRIP = slice(0, 3), slice(3, 7), slice(7, 10)
@@ -58,8 +56,7 @@ class Fetch:
     def __init__(self) -> None:
         self.model = arm_spec(np.array([0.05, 0.05])).compile()
         self._models: list[Any] = []
-        self._rollout = mujoco.rollout.Rollout(nthread=0)  # in this thread
-        self._data = mujoco.MjData(self.model)
+        self._rollouts = Rollouts(self.model)
         self._fingers = [
             1 + self.model.joint(f"robot0:{side}_gripper_finger_joint").qposadr[0] for side in "lr"
         ]
@@ -69,42 +66,35 @@ class Fetch:
         """Arms at the start. Those of the last call must not be moved any more."""
         while len(self._models) < len(contexts):
             self._models.append(copy.copy(self.model))
-        for model, centres, half_lengths in zip(
-            self._models,
-            *obstacles(contexts),
-            strict=False,  # a batch may be smaller
-        ):
-            place_obstacles(model, centres, half_lengths)
+        self.place(np.arange(len(contexts)), contexts)
         return FetchArms(self, len(contexts))
 
-    def simulate(self, rows: IntArray, states: Array, mocap: Array) -> tuple[Array, Array]:
+    def place(self, rows: IntArray, contexts: Array) -> None:
+        """Put the obstacles of `contexts` (k, 2) into the models of `rows` (k,)."""
+        for row, centres, half_lengths in zip(rows, *obstacles(contexts), strict=True):
+            place_obstacles(self._models[row], centres, half_lengths)
+
+    def simulate(
+        self, rows: IntArray, states: Array, mocap: Array
+    ) -> tuple[Array, Array, BoolArray]:
         """States (k, s) and sensors (k, m) after a step of `rows` (k,) towards `mocap` (k, 7).
 
-        A sensor shows the state that a substep began with. One more substep, whose result is
-        dropped, shows where the last one led. Rows do not warm-start each other's solver:
-        MuJoCo's rollout starts every call cold.
+        And which of them (k,) blew up. A sensor shows the state that a substep began with. One
+        more substep, whose result is dropped, shows where the last one led.
         """
-        substeps = SUBSTEPS + 1
-        after = np.empty((len(rows), substeps, states.shape[1]))
-        sensed = np.empty((len(rows), substeps, self.model.nsensordata))
-        self._rollout.rollout(
+        after, sensed, unstable = self._rollouts.simulate(
             [self._models[row] for row in rows],
-            [self._data],
-            np.ascontiguousarray(states),
-            np.repeat(mocap[:, None], substeps, axis=1),
-            control_spec=MOCAP,
-            nstep=substeps,
-            state=after,
-            sensordata=sensed,
-            skip_checks=True,  # every shape is given above
+            states,
+            np.repeat(mocap[:, None], SUBSTEPS + 1, axis=1),
+            MOCAP,
         )
         last = after[:, SUBSTEPS - 1]
         last[:, self._fingers] = 0.0  # the gripper stays closed
-        return last, sensed[:, SUBSTEPS]
+        return last, sensed[:, SUBSTEPS], unstable
 
     def _settled(self) -> tuple[Array, Array]:
         """State (s,) and sensors (m,) once the stretched arm has come down to its start."""
-        data = self._data
+        data = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, data)
         state = np.empty(mujoco.mj_stateSize(self.model, PHYSICS))
         mujoco.mj_getState(self.model, data, state, PHYSICS)
@@ -112,7 +102,7 @@ class Fetch:
         mocap = np.concatenate([data.site("robot0:grip").xpos + START, DOWN])
         sensors = np.empty(0)
         for _ in range(SETTLING_STEPS):
-            after, sensed = self.simulate(np.zeros(1, dtype=np.int64), state[None], mocap[None])
+            after, sensed, _ = self.simulate(np.zeros(1, dtype=np.int64), state[None], mocap[None])
             state, sensors = after[0], sensed[0]
         self._models = []
         state[0] = 0.0  # the clock
@@ -125,6 +115,7 @@ class FetchArms:
     def __init__(self, fetch: Fetch, n: int) -> None:
         self._fetch = fetch
         self.states = np.tile(fetch.start, (n, 1))
+        self.unstable: BoolArray = np.zeros(n, dtype=bool)  # blew up: they stay where they were
         self._sensors = np.tile(fetch.start_sensors, (n, 1))
 
     @property
@@ -137,23 +128,27 @@ class FetchArms:
 
     @property
     def touching(self) -> BoolArray:
-        return self._sensors[:, CONTACT] > 0
+        return (self._sensors[:, CONTACT] > 0) | self.unstable
 
     def move(self, rows: IntArray, actions: Array) -> None:
         before, sensed = self.states[rows], self._sensors[rows]
         mocap = np.empty((len(rows), 7))
         mocap[:, :2] = actions
-        mocap[:, 2] = np.clip(LIFT * (HEIGHT - sensed[:, GRIP.stop - 1]), -1.0, 1.0)
+        mocap[:, 2] = lift(sensed[:, GRIP.stop - 1])
         mocap[:, :3] = sensed[:, LINK] + REACH * mocap[:, :3]
         mocap[:, 3:] = sensed[:, ORIENTATION] + DOWN
-        after, self._sensors[rows] = self._fetch.simulate(rows, before, mocap)
-        if (after[:, 0] <= before[:, 0]).any():  # MuJoCo starts anew, silently
-            raise RuntimeError("the simulation of the Fetch arm became unstable")
-        self.states[rows] = after
+        after, seen, unstable = self._fetch.simulate(rows, before, mocap)
+        sound = rows[~unstable]
+        self.states[sound], self._sensors[sound] = after[~unstable], seen[~unstable]
+        self.unstable[rows] = unstable
 
     def restart(self, rows: IntArray) -> None:
         self.states[rows] = self._fetch.start
         self._sensors[rows] = self._fetch.start_sensors
+        self.unstable[rows] = False
+
+    def place(self, rows: IntArray, contexts: Array) -> None:
+        self._fetch.place(rows, contexts)
 
 
 def arm_spec(context: Array, *, visible: bool = False) -> Any:

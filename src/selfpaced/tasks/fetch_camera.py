@@ -10,9 +10,10 @@ import mujoco
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.tasks.fetch import PHYSICS, arm_spec, place_obstacles
+from selfpaced.tasks.fetch import arm_spec, place_obstacles
 from selfpaced.tasks.offscreen import Camera, Picture, View
 from selfpaced.tasks.reacher import GOAL, obstacles
+from selfpaced.tasks.rollouts import PHYSICS
 
 # From the front and above: the goal is near, the start far.
 VIEW = View(lookat=(1.27, 0.76, 0.4), distance=1.35, azimuth_deg=90.0, elevation_deg=-62.0)

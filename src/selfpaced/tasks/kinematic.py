@@ -10,16 +10,15 @@ import numpy as np
 from selfpaced.maths.arrays import Array, BoolArray, IntArray
 from selfpaced.tasks.reacher import (
     DIRECTIONS,
-    HEIGHT,
     OBSTACLE_HALF_WIDTH,
     STEP_SECONDS,
     WALLS,
     ReacherTask,
+    lift,
     obstacles,
 )
 
 FULL_STEP = 0.034  # what a full action moves in MuJoCo
-LIFT = 2.0  # action towards HEIGHT per metre below it
 START = np.array([1.2997, 1.1196, 0.4807])  # where the arm of MuJoCo settles
 HALF_SIZE = np.array([0.0135, 0.0149])  # of the closed fingers in x and y
 MARGIN = 0.001  # closer than this counts as contact, as in Fetch's model
@@ -65,11 +64,14 @@ class Points:
         self.velocities[rows] = (after - before) / STEP_SECONDS
         self.grips[rows, :2] = after
         z = self.grips[rows, 2]
-        self.grips[rows, 2] = z + FULL_STEP * np.clip(LIFT * (HEIGHT - z), -1.0, 1.0)
+        self.grips[rows, 2] = z + FULL_STEP * lift(z)
         self.touching[rows] = hit
 
     def restart(self, rows: IntArray) -> None:
         self.grips[rows], self.velocities[rows], self.touching[rows] = START, 0.0, False
+
+    def place(self, rows: IntArray, contexts: Array) -> None:
+        self._reaches.place(rows, Reaches(*obstacles(contexts)))
 
 
 class Reaches:
@@ -81,6 +83,12 @@ class Reaches:
         self._xy = extent + HALF_SIZE + MARGIN  # (n, 4, 2), along x and y
         self._along = half_lengths + np.abs(DIRECTIONS) @ HALF_SIZE + MARGIN  # (n, 4)
         self._across = OBSTACLE_HALF_WIDTH + np.abs(ACROSS) @ HALF_SIZE + MARGIN  # (4,)
+
+    def place(self, rows: IntArray, others: "Reaches") -> None:
+        """Take the obstacles of `rows` (k,) from `others`."""
+        self._centres[rows], self._xy[rows], self._along[rows] = (
+            *(others._centres, others._xy, others._along),
+        )
 
     def overlap(self, rows: IntArray, points: Array) -> BoolArray:
         """(k,): which grippers `rows` (k,), at `points` (k, 2), touch one of their obstacles.

@@ -17,6 +17,7 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.policy import Policy
 from selfpaced.maths.promp import basis
+from selfpaced.tasks.batch import checked_batch
 from selfpaced.tasks.offscreen import Picture
 from selfpaced.types import Outcomes
 
@@ -24,6 +25,7 @@ STEPS = 150
 STEP_SECONDS = 0.04
 GOAL = np.array([1.3, 0.35, 0.5])
 HEIGHT = 0.5  # of the gripper over the floor, which it holds by itself
+LIFT = 2.0  # action towards HEIGHT per metre below it
 KAPPA, NU = 20.0, 0.1  # Table 1
 SUCCESS_RADIUS = 0.05
 
@@ -64,7 +66,7 @@ class Arms(Protocol):
 
     @property
     def touching(self) -> BoolArray:
-        """(n,): which touch an obstacle."""
+        """(n,): which touch an obstacle; a simulation that blew up counts as contact, too."""
         ...
 
     def move(self, rows: IntArray, actions: Array) -> None:
@@ -75,12 +77,16 @@ class Arms(Protocol):
         """Put the arms `rows` back to the start."""
         ...
 
+    def place(self, rows: IntArray, contexts: Array) -> None:
+        """Other obstacles for the arms `rows` (k,): those of `contexts` (k, 2)."""
+        ...
+
 
 class Play(NamedTuple):
     """What a batch of rollouts did. After contact, or at the goal, a rollout stays where it is."""
 
     paths: Array  # (n, STEPS + 1, 3): the grippers
-    touched: BoolArray  # (n,): ended at an obstacle
+    touched: BoolArray  # (n,): ended by contact
     steps: IntArray  # (n,): until the end
 
 
@@ -99,13 +105,13 @@ class ReacherTask(ABC):
         """Arms at the start, one per row of `contexts` (n, 2)."""
 
     def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
-        contexts, thetas = self._checked(contexts, thetas)
+        contexts, thetas = checked_batch(self, contexts, thetas)
         wanted = displacements(thetas)
         return outcomes(self._move(contexts, wanted), (wanted**2).sum(axis=(1, 2)))
 
     def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
         """(n, STEPS + 1, 2) positions of the gripper over the table."""
-        contexts, thetas = self._checked(contexts, thetas)
+        contexts, thetas = checked_batch(self, contexts, thetas)
         return self._move(contexts, displacements(thetas)).paths[:, :, :2]
 
     def follow(self, contexts: Array, act: Callable[[Array], Array]) -> tuple[Outcomes, Array]:
@@ -128,15 +134,6 @@ class ReacherTask(ABC):
         actions = np.clip(wanted, -1.0, 1.0)
         return play(self.arms(contexts), lambda step, rows: actions[rows, step])
 
-    def _checked(self, contexts: Array, thetas: Array) -> tuple[Array, Array]:
-        contexts = check_rows("contexts", contexts, 2)
-        thetas = check_rows("thetas", thetas, 2 * BASES)
-        if len(thetas) != len(contexts):
-            raise ValueError(
-                f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}"
-            )
-        return contexts, thetas
-
     def draw(self, context: Array, trajectories: Array, axes: Any) -> None:
         """Draw the table with the obstacles of `context` (2,) and trajectories (k, t, 2)."""
         draw_scene(context, axes)
@@ -151,13 +148,19 @@ class Reacher(ReacherTask):
 
     def __init__(self) -> None:
         self._fetch: Any = None
+        self._last: Any = None  # arms
 
     def arms(self, contexts: Array) -> Arms:
         from selfpaced.tasks.fetch import Fetch
 
         if self._fetch is None:
             self._fetch = Fetch()  # takes a moment to compile
-        return self._fetch.arms(contexts)
+        self._last = self._fetch.arms(contexts)
+        return self._last
+
+    def notes(self) -> dict[str, float]:
+        """How many rollouts of the last batch blew up, which counts as contact."""
+        return {"unstable": 0 if self._last is None else int(self._last.unstable.sum())}
 
     def picture(self, context: Array) -> Picture:
         """The arm at its start among the obstacles of `context` (2,)."""
@@ -204,6 +207,11 @@ class Reacher(ReacherTask):
 def displacements(thetas: Array) -> Array:
     """(n, STEPS, 2): the actions that thetas (n, 40) ask for, not yet clipped."""
     return BASIS @ thetas.reshape(-1, BASES, 2)
+
+
+def lift(heights: Array) -> Array:
+    """(k,): the action in z by which grippers at `heights` (k,) hold HEIGHT by themselves."""
+    return np.clip(LIFT * (HEIGHT - heights), -1.0, 1.0)
 
 
 def play(arms: Arms, act: Callable[[int, IntArray], Array]) -> Play:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import mujoco
-import mujoco.rollout
 import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray
 from selfpaced.tasks.ball_in_a_cup import CONTROLS, START, Fidelity, Swing
 from selfpaced.tasks.offscreen import Camera, Picture, View
+from selfpaced.tasks.rollouts import PHYSICS, Rollouts
 from selfpaced.tasks.wam import (
     BALL,
     JOINTS,
@@ -27,7 +27,6 @@ from selfpaced.tasks.wam import (
 )
 
 CHUNK = 150  # control steps between two looks at which rollouts are over
-PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # the sag of the arm changes a little with the cup
 SAG_STEPS, SAG_TOLERANCE = 100, 1e-9
 PICTURE_EVERY = 20  # control steps: 25 pictures per second
@@ -42,9 +41,8 @@ class Swinging:
         self._spec = wam_spec(
             1.0, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep
         )
-        self._rollout = mujoco.rollout.Rollout(nthread=0)  # in this thread
         self._rest = np.array([self._settled(scale) for scale in SETTLED_SCALES])
-        self._data = mujoco.MjData(self._model(1.0))
+        self._rollouts = Rollouts(self._model(1.0))
 
     def _model(self, scale: float) -> Any:
         resize_cup(self._spec, scale)
@@ -72,7 +70,7 @@ class Swinging:
     def start(self, scales: Array) -> Array:
         """(n, s): states at rest with cups of `scales` (n,)."""
         rest = np.stack([np.interp(scales, SETTLED_SCALES, q) for q in self._rest.T], axis=1)
-        model = self._data.model
+        model = self._rollouts.model
         states = np.zeros((len(scales), mujoco.mj_stateSize(model, PHYSICS)))
         states[:, 1 : 1 + model.nq] = rest  # after the clock, before the velocities
         return states
@@ -97,13 +95,9 @@ class Swinging:
                 break
             part = np.repeat(controls[rows, first : first + CHUNK], self._substeps, axis=1)
             chosen = [models[scale] for scale in scales[rows].tolist()]
-            after, sensed = self._simulate(chosen, states[rows], part)
+            after, sensed, blown = self._rollouts.simulate(chosen, states[rows], part)
             seen = sensed[:, :: self._substeps]  # one look per control step
             balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
-            clock = np.concatenate([states[rows, :1], after[..., 0]], axis=1)
-            blown: BoolArray = np.logical_or.reduce(
-                np.diff(clock, axis=1) <= 0, axis=1
-            )  # MuJoCo starts anew
             hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
             over: BoolArray = np.logical_or.reduce(hit, axis=1)
             step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
@@ -121,28 +115,6 @@ class Swinging:
         balls[unstable] = balls[unstable, :1]  # what came after means nothing
         return Swing(radii, heights, touched, unstable, balls)
 
-    def _simulate(self, models: list[Any], states: Array, controls: Array) -> tuple[Array, Array]:
-        """States (k, t, s) after, and sensors (k, t, m) before, each of the controls (k, t, 7)."""
-        k, t = controls.shape[:2]
-        after = np.empty((k, t, states.shape[1]))
-        sensed = np.empty((k, t, models[0].nsensordata))
-        others = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(_say_nothing)  # of what blows up: it is seen and counted
-        try:
-            self._rollout.rollout(
-                models,
-                [self._data],
-                np.ascontiguousarray(states),
-                controls,
-                nstep=t,
-                state=after,
-                sensordata=sensed,
-                skip_checks=True,  # every shape is given above
-            )
-        finally:
-            mujoco.set_mju_user_warning(others)
-        return after, sensed
-
     def film(self, scale: float, positions: Array, velocities: Array) -> Iterator[Picture]:
         """A picture every 40 ms of one rollout along set points (1, CONTROLS, 7), to its end."""
         light(self._spec)
@@ -159,13 +131,9 @@ class Swinging:
                 step = slice(first * self._substeps, (first + PICTURE_EVERY) * self._substeps)
                 if not controls[:, step].size:
                     return
-                after, seen = self._simulate([model], state, controls[:, step])
-                if (seen[..., TOUCHED] > 0).any():
-                    return  # the ball has met the arm: the rollout is over
+                after, seen, blown = self._rollouts.simulate([model], state, controls[:, step])
+                if (seen[..., TOUCHED] > 0).any() or blown.any():
+                    return  # the rollout is over: the ball has met the arm, or is nowhere
                 state = after[:, -1]
         finally:
             camera.close()
-
-
-def _say_nothing(message: str) -> None:
-    """MuJoCo would print the message and write it to a file in the working directory."""

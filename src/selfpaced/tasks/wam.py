@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 
 from selfpaced.maths.arrays import Array
+from selfpaced.tasks.ball_in_a_cup import INNER_RADIUS
 
 S = float(np.sqrt(0.5))
 BASE = (0.0, 0.0, 0.6)
@@ -84,7 +85,7 @@ CUP_MASS, CUP_COM = 0.132, (0.0, 8.28e-5, 0.0947)
 CUP_INERTIA = (2.856e-4, 2.705e-4, 9.657e-5)
 WALL_SEGMENTS = 12
 WALL_LOW, WALL_HIGH = -0.032, 0.0506
-OUTER, INNER = 0.038, 0.0336  # radii of the wall at scale 1
+OUTER_RADIUS = 0.038  # of the wall at scale 1; the rules know the inner one
 BASE_Y, BASE_HALF = -0.035, 0.0045
 GOAL_Y, STUB_Y = -0.025, -0.045
 CUP_SOLREF = (-10000.0, -100.0)
@@ -165,9 +166,10 @@ def resize_cup(spec: Any, scale: float) -> None:
     A compiled model must not be edited instead: its collision tree would stay the old one.
     """
     axis = cup_axis(scale)
-    middle, thickness = (OUTER + INNER) / 2 * scale, (OUTER - INNER) / 2 * scale
+    middle = (OUTER_RADIUS + INNER_RADIUS) / 2 * scale
+    thickness = (OUTER_RADIUS - INNER_RADIUS) / 2 * scale
     # Boxes that touch at their outer corners and overlap inside: nothing slips between them.
-    half_width = (INNER * scale + 2 * thickness) * np.tan(np.pi / WALL_SEGMENTS)
+    half_width = (INNER_RADIUS * scale + 2 * thickness) * np.tan(np.pi / WALL_SEGMENTS)
     centre = 0.117 + 0.039 * (scale - 1.0)
     for k in range(WALL_SEGMENTS):
         angle = 2 * np.pi * k / WALL_SEGMENTS
@@ -177,7 +179,7 @@ def resize_cup(spec: Any, scale: float) -> None:
         geom.quat = [np.cos(angle / 2), 0, np.sin(angle / 2), 0]  # about y
         geom.size = [half_width, (WALL_HIGH - WALL_LOW) / 2, thickness]
     base = spec.geom("cup_base")
-    base.pos, base.size = [0, BASE_Y, axis], [OUTER * scale, BASE_HALF, 0]
+    base.pos, base.size = [0, BASE_Y, axis], [OUTER_RADIUS * scale, BASE_HALF, 0]
     spec.site("goal").pos = [0, GOAL_Y, axis]
     spec.body("string0").pos = [0, STUB_Y, axis]
 

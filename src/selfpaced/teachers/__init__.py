@@ -18,6 +18,7 @@ TEACHERS: dict[str, TeacherNumbers] = {
     "target": Target(),
     "uniform": Uniform(),
     "selfpaced": SelfPaced(),
+    "selfpaced-sprl": SelfPaced(form="sprl"),
     "currot": CurrOT(),
     "alpgmm": ALPGMM(),
     "plr": PLR(),

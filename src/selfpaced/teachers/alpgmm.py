@@ -7,7 +7,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
-from selfpaced.maths.mixture import Mixture, fit_mixture
+from selfpaced.maths.mixture import Mixture, fit_mixtures
 from selfpaced.teachers.episodes import Judged, Recent, judged
 from selfpaced.types import State
 
@@ -77,23 +77,20 @@ class ALPGMMTeacher:
         scale = alp.max() if alp.size and alp.max() > 0 else 1.0
         data = np.column_stack([self._progress.contexts, alp / scale])
         least, most = self._numbers.components
-        fits = [
-            fit_mixture(data, k, FLOOR, rng)
-            for k in range(least, min(most, len(data)) + 1)
-            if len(data) > k
-        ]
+        sizes = range(least, min(most, len(data) - 1) + 1)
+        fits = fit_mixtures(data, sizes, FLOOR, rng) if sizes else []
         self._mixture = min(fits, key=lambda fit: fit.aic) if fits else None
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         values = judged(self._numbers.judged_by, rewards, successes, "ALP-GMM")
         if len(values) == 0:
             return
+        from scipy.spatial import KDTree  # takes a moment to load
+
         places = (contexts - self._box.low) / self._box.width
         alp = np.zeros(len(values))
         if len(self._earlier):
-            # |a - b|^2 without the cross terms of every dimension: many episodes at once
-            squares = (places**2).sum(1)[:, None] + (self._earlier.contexts**2).sum(1)
-            nearest = (squares - 2 * places @ self._earlier.contexts.T).argmin(axis=1)
+            nearest = KDTree(self._earlier.contexts).query(places)[1]
             alp = np.abs(values - self._earlier.values[nearest])
         self._earlier.add(places, values)
         self._progress.add(places, alp)

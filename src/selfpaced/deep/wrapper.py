@@ -1,0 +1,159 @@
+"""Any Gymnasium environment with a context that a teacher chooses (extra `gym`)."""
+
+# Gymnasium's types are partly unknown:
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfpaced.deep.queue import ContextQueue
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.box import Box
+
+Apply = str | Callable[[Any, Array], None] | None
+Succeeded = str | Callable[[Mapping[str, Any]], bool]
+
+
+class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordConstructorArgs):
+    """Takes the next context from its queue at every reset, whoever calls it.
+
+    Vector environments reset their environments by themselves and drop reset options on the way,
+    so contexts wait here, where the reset happens. `queue_contexts` appends some; with an empty
+    queue that has once been filled, a reset is an error rather than a context nobody chose.
+    `reset(options={"context": c})` plays one episode at c and leaves the queue alone.
+
+    `context_space`: bounds of the contexts; the environment's own `context_space` if not given.
+    `apply`: how a context reaches the environment: the name of an attribute, which is set, or of a
+    method, which is called; a function of (environment, context); or None, for `reset(options=
+    {"context": c})`. `context`: where to play until contexts are queued; the middle if not given.
+    `observe_context`: append the context to observations, scaled to [-1, 1]. `success`: the entry
+    of `info` that says so at the end of an episode, or a function of `info`.
+
+    Every `info` has the "context" of its episode, float64, exactly what was applied; the last one
+    also has "episode_return" and "episode_success" (nan where nothing says).
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        context_space: Box | gymnasium.spaces.Box | None = None,
+        *,
+        apply: Apply = None,
+        context: ArrayLike | None = None,
+        observe_context: bool = False,
+        success: Succeeded = "is_success",
+    ) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(  # so that a spec can make it again
+            self,
+            context_space=context_space,
+            apply=apply,
+            context=context,
+            observe_context=observe_context,
+            success=success,
+        )
+        gymnasium.Wrapper.__init__(self, env)
+        self.bounds = _bounds(env, context_space)
+        self.context_space = gymnasium.spaces.Box(
+            self.bounds.low, self.bounds.high, dtype=np.float64
+        )
+        self._apply, self._success = _applied_by(apply, env), success
+        self._queue = ContextQueue(self.bounds, context)
+        self._return = 0.0
+        self._observe_context = observe_context
+        if observe_context:
+            self.observation_space = _with_context(env.observation_space, self.bounds)
+
+    def queue_contexts(self, contexts: ArrayLike) -> None:
+        """Append contexts (k, d) to what the next resets take."""
+        self._queue.queue_contexts(contexts)
+
+    @property
+    def waiting_contexts(self) -> Array:
+        """(k, d): the contexts of the next resets, first come first served."""
+        return self._queue.waiting_contexts
+
+    @waiting_contexts.setter
+    def waiting_contexts(self, contexts: ArrayLike) -> None:
+        self._queue.waiting_contexts = contexts
+
+    @property
+    def taught(self) -> bool:
+        """Whether the context of this episode came from the queue."""
+        return self._queue.taught
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        context = self._queue.next(None if options is None else options.get("context"))
+        if self._apply is None:
+            options = {**(options or {}), "context": context.copy()}
+        else:
+            self._apply(context.copy())
+        self._return = 0.0
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._seen(observation), {**info, "context": context.copy()}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, ended, truncated, info = self.env.step(action)
+        self._return += float(reward)
+        info = {**info, "context": self._queue.current.copy()}
+        if ended or truncated:
+            info["episode_return"] = self._return
+            info["episode_success"] = self._succeeded(info)
+        return self._seen(observation), reward, ended, truncated, info
+
+    def _succeeded(self, info: Mapping[str, Any]) -> float:
+        if callable(self._success):
+            return float(self._success(info))
+        return float(info.get(self._success, np.nan))
+
+    def _seen(self, observation: Any) -> Any:
+        if not self._observe_context:
+            return observation
+        scaled = 2 * (self._queue.current - self.bounds.low) / self.bounds.width - 1
+        return np.concatenate([observation, scaled]).astype(self.observation_space.dtype)
+
+
+def _bounds(env: Any, given: Box | gymnasium.spaces.Box | None) -> Box:
+    found: Any = given
+    if found is None:
+        try:
+            found = env.get_wrapper_attr("context_space")
+        except AttributeError:
+            raise ValueError(
+                "context_space must be given for an environment without one of its own; got None"
+            ) from None
+    return found if isinstance(found, Box) else Box(found.low, found.high)
+
+
+def _applied_by(apply: Apply, env: Any) -> Callable[[Array], None] | None:
+    """A function of the context alone, or None for reset options."""
+    if apply is None:
+        return None
+    inner = env.unwrapped
+    if callable(apply):
+        return lambda context: apply(inner, context)
+    if not hasattr(inner, apply):
+        raise ValueError(
+            f"apply must name an attribute or a method of {type(inner).__name__}; got {apply!r}"
+        )
+    if callable(getattr(inner, apply)):
+        return lambda context: getattr(inner, apply)(context)
+    return lambda context: setattr(inner, apply, context)
+
+
+def _with_context(space: Any, bounds: Box) -> gymnasium.spaces.Box:
+    if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
+        raise ValueError(
+            f"observe_context needs observations that are vectors (a Box of one axis); got {space}"
+        )
+    ones = np.ones(bounds.dimension)
+    low, high = np.concatenate([space.low, -ones]), np.concatenate([space.high, ones])
+    return gymnasium.spaces.Box(
+        low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype
+    )  # type: ignore[arg-type]
