@@ -1,7 +1,10 @@
 """Packed results: small, readable like a store, and a store again."""
 
 import dataclasses
+import io
 import json
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from selfpaced.report.tables import row
 from selfpaced.store import RunFiles, finished_runs, recorded_iterations
 from selfpaced.sweep import plan
 
+RESULTS = Path(__file__).parents[1] / "results"
 SETTING = dataclasses.replace(setting_of(GATE_PRECISION), evolution=(20, 33))
 
 
@@ -108,7 +112,7 @@ def test_figures_find_what_they_need(store, packed):
     one = next(r for r in read_packed(packed) if r.algorithm == "sprl" and r.seed == 1)
     whole = next(r for r in finished_runs(store) if r.algorithm == "sprl" and r.seed == 1)
     measured = [r["iteration"] for r in whole.records if "target_success" in r]
-    assert [r["iteration"] for r in one.records] == sorted({*measured, 20, 33})
+    assert [r["iteration"] for r in one.records] == sorted({1, *measured, 20, 33, 70})
     by_iteration = {r["iteration"]: r for r in whole.records}
     for record in one.records:
         exact = by_iteration[record["iteration"]]
@@ -116,7 +120,9 @@ def test_figures_find_what_they_need(store, packed):
         for name in ("kl_to_target", "entropy", "context_mean", "context_covariance", "alpha"):
             np.testing.assert_allclose(record[name], exact[name], rtol=2e-3, atol=1e-6)
     np.testing.assert_allclose(one.policy.A, whole.policy.A, rtol=1e-6)
-    np.testing.assert_allclose(one.policy.covariance, whole.policy.covariance, rtol=1e-4, atol=1e-5)
+    deviations = np.sqrt(np.diag(whole.policy.covariance))
+    difference = one.policy.covariance - whole.policy.covariance
+    assert np.all(np.abs(difference) < 2e-3 * np.outer(deviations, deviations))
     assert one.trajectories.shape == (10, 51, 2)
     np.testing.assert_allclose(
         one.trajectories[:, -1], whole.trajectories[:, -1], rtol=1e-3, atol=1e-3
@@ -160,6 +166,85 @@ def test_forty_seeds_of_five_algorithms_fit_in_500_kilobytes(tmp_path):
     assert (tmp_path / "many.packed").stat().st_size < 500_000
 
 
+def with_policy(original, seed, chol):
+    """A run like `original` whose policy over len(chol) parameters has the factor `chol`."""
+    features = original.policy.features
+    A = np.random.default_rng(seed).normal(size=(len(chol), features.outputs))
+    policy = LinearGaussianPolicy(features, A, chol @ chol.T)
+    return dataclasses.replace(original, spec={**original.spec, "seed": seed}, policy=policy)
+
+
+def narrow(rng):
+    """(40, 40): a factor with one direction a millionth as wide as another, as after learning."""
+    widths = np.geomspace(1.0, 1e-6, 40)
+    return np.tril(0.3 * rng.normal(size=(40, 40)) * widths, -1) + np.diag(widths)
+
+
+def extreme(rng):
+    """(40, 40): one that float16 cannot hold in any unit."""
+    return np.diag(np.geomspace(1.0, 1e-12, 40))
+
+
+def member(path, name):
+    with zipfile.ZipFile(path) as file:
+        return np.load(io.BytesIO(file.read(f"0.{name}.npy"))), file.getinfo(f"0.{name}.npy")
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(narrow, np.float16), (extreme, np.float32)])
+def test_covariances_are_kept_to_three_digits_however_narrow(store, tmp_path, factor, kind):
+    rng = np.random.default_rng(0)
+    original = finished_runs(store)[0]
+    runs = [with_policy(original, seed, factor(rng)) for seed in range(40)]
+    write_packed(runs, tmp_path / "narrow.packed")
+    for one, whole in zip(read_packed(tmp_path / "narrow.packed"), runs, strict=True):
+        diagonal = np.diag(whole.policy.chol)[:, None]
+        scale = np.maximum(np.abs(whole.policy.chol), diagonal)
+        assert np.all(np.abs(one.policy.chol - whole.policy.chol) <= 1e-3 * scale)
+        np.testing.assert_allclose(one.policy.A, whole.policy.A, rtol=1e-6)
+    column, info = member(tmp_path / "narrow.packed", "policy.chol")
+    assert column.dtype == kind
+    if kind is np.float16:
+        assert info.compress_size < 2.1 * column.size
+
+
+def test_files_with_covariances_in_seven_digits_are_read_as_before(store, packed, tmp_path):
+    """As `write_packed` wrote them before: factors in float32, without a unit."""
+    old = tmp_path / "old.packed"
+    with zipfile.ZipFile(packed) as file, zipfile.ZipFile(old, "w") as other:
+        for name in file.namelist():
+            content = file.read(name)
+            if name.endswith("policy.chol.npy"):
+                unit = np.load(io.BytesIO(file.read(name.replace("chol", "unit"))))
+                chol = np.load(io.BytesIO(content)).astype(np.float32) * unit[:, None]
+                buffer = io.BytesIO()
+                np.save(buffer, chol)
+                content = buffer.getvalue()
+            if not name.endswith("policy.unit.npy"):
+                other.writestr(name, content)
+    for one, other in zip(read_packed(old), read_packed(packed), strict=True):
+        np.testing.assert_allclose(one.policy.covariance, other.policy.covariance, rtol=1e-5)
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.packed")), ids=lambda path: path.name)
+def test_the_results_that_come_with_the_program_are_read(path):
+    runs = read_packed(path)
+    assert runs
+    assert all(np.isfinite(run.policy.entropy) for run in runs)
+
+
+def test_samples_of_contexts_may_differ_in_length(store, tmp_path):
+    original = finished_runs(store)[0]
+    samples = ([[0.5, 0.25], [1.0, 0.125]], [[2.0, 0.375]], [])
+    records = [
+        {"iteration": i, "target_reward": 1.0, "context_sample": sample}
+        for i, sample in enumerate(samples, start=1)
+    ]
+    made = dataclasses.replace(original, records=records)
+    write_packed([made], tmp_path / "one.packed")
+    (back,) = read_packed(tmp_path / "one.packed")
+    assert [r.get("context_sample", []) for r in back.records] == [list(s) for s in samples]
+
+
 def test_finished_runs_are_not_repeated_after_unpacking(packed, tmp_path):
     out = tmp_path / "restored"
     assert restore_store(packed, out) == (8, 0)
@@ -198,8 +283,6 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_nothing_in_a_packed_file_is_pickled(packed):
-    import zipfile
-
     with zipfile.ZipFile(packed) as file:
         names = file.namelist()
         assert json.loads(file.read("about.json"))["experiment"] == "gate-precision"

@@ -7,7 +7,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from selfpaced.deep.gymtask import GymTask as GymTask
     from selfpaced.deep.ppo import PPO as PPO
+    from selfpaced.deep.sb3 import CurriculumCallback as CurriculumCallback
+    from selfpaced.deep.wrapper import ContextualEnv as ContextualEnv
     from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
     from selfpaced.experiments import Experiment as Experiment
     from selfpaced.experiments import experiment as experiment
@@ -56,7 +59,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "deep.gymtask": ("GymTask",),
     "deep.ppo": ("PPO",),
+    "deep.sb3": ("CurriculumCallback",),
+    "deep.wrapper": ("ContextualEnv",),
     "experiments": ("EXPERIMENTS", "Experiment", "experiment"),
     "learners.cmaes": ("CMAES",),
     "learners.creps": ("CREPS",),

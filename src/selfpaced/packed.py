@@ -1,9 +1,10 @@
 """Packed results: one small file per experiment with all that tables and figures need.
 
-Kept of a run are its spec, result, policy, the metrics at the iterations where it was measured
-and where figures show the contexts, and, for the first seeds, the last trajectories. Curves are
-kept to three digits, final numbers exactly. A store can be made from it again: its finished runs
-are not repeated, but they have no checkpoint to continue from.
+Kept of a run are its spec, result, policy, the metrics at its first and last iteration, where it
+was measured and where figures show the contexts, and, for the first seeds, the last trajectories.
+Curves and the policy's covariance are kept to three digits, its mean to seven, final numbers
+exactly. A store can be made from it again: its finished runs are not repeated, but they have no
+checkpoint to continue from.
 
 The file is a zip of arrays and one JSON text, LZMA-compressed; nothing in it is pickled.
 """
@@ -21,7 +22,7 @@ import numpy as np
 
 from selfpaced.experiments.setting import Setting, setting_from
 from selfpaced.files import plain
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, BoolArray
 from selfpaced.maths.policy import Policy, policy_from
 from selfpaced.store import (
     Locked,
@@ -40,6 +41,7 @@ SUFFIX = ".packed"
 FORMAT = 2
 SHOWN_SEEDS = 3  # of an algorithm whose trajectories and single contexts are kept
 TRAJECTORY_POINTS = 51  # of each trajectory, at most
+LARGEST = 2.0**15  # entry of a covariance's factor in its unit: well below float16's largest number
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError),
     *(KeyError, IndexError, TypeError, ValueError),
@@ -50,7 +52,7 @@ EXACT = ("iteration", "rollouts", "target_success")  # what tables count with
 def write_packed(runs: list[StoredRun], path: Path, setting: Setting | None = None) -> None:
     """Write `runs` of one experiment to `path`, and its `setting`, where it is known.
 
-    Kept besides the measured iterations are those at which figures show the contexts.
+    Kept besides what `lasting` says are the iterations at which figures show the contexts.
     """
     evolution = () if setting is None else setting.evolution
     names = {run.experiment for run in runs}
@@ -115,6 +117,12 @@ def packed_setting(path: Path) -> Setting | None:
         raise ValueError(f"{path} is no packed result: {error}") from error
 
 
+def lasting(records: list[Record]) -> list[Record]:
+    """The records that are kept whatever else is: the first, those measured, and the last."""
+    ends = (0, len(records) - 1)
+    return [r for k, r in enumerate(records) if k in ends or "target_reward" in r]
+
+
 def restore_store(path: Path, out: Path) -> tuple[int, int]:
     """Make the runs in the packed file `path` a store below `out`.
 
@@ -149,27 +157,23 @@ def _pack_group(
     runs: list[StoredRun], evolution: tuple[int, ...]
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """One algorithm's runs as JSON and as arrays with one row per run."""
-    kept = sorted(
-        {
-            record["iteration"]
-            for run in runs
-            for record in run.records
-            if "target_reward" in record or record["iteration"] in evolution
-        }
-    )
+    recorded = {record["iteration"] for run in runs for record in run.records}
+    always = {record["iteration"] for run in runs for record in lasting(run.records)}
+    kept = sorted(always | (recorded & set(evolution)))
     index = {iteration: k for k, iteration in enumerate(kept)}
     columns: dict[str, AnyArray] = {"kept": np.array(kept, dtype=np.int32)}
     rows = [[r for r in run.records if r["iteration"] in index] for run in runs]
     names = sorted({name for row in rows for record in row for name in record} - {"iteration"})
     for name in names:
-        shape = next(np.shape(r[name]) for row in rows for r in row if name in r)
-        values = np.full((len(runs), len(kept), *shape), np.nan)
-        for i, row in enumerate(rows):
-            for record in row:
-                if name in record:
-                    values[i, index[record["iteration"]]] = record[name]
+        found = {
+            (i, index[r["iteration"]]): np.array(r[name], dtype=float)
+            for i, row in enumerate(rows)
+            for r in row
+            if name in r
+        }
         if name == "context_sample":  # drawn in figures, of the same seeds as the trajectories
-            values[SHOWN_SEEDS:] = np.nan
+            found = {(i, k): value for (i, k), value in found.items() if i < SHOWN_SEEDS}
+        values = _stacked(found, (len(runs), len(kept)))
         columns[f"metric.{name}"] = _compact(values, exact=name in EXACT)
     columns |= _pack_policies([run.policy for run in runs])
     columns["contexts"] = np.array([run.contexts for run in runs], dtype=np.float32)
@@ -187,20 +191,38 @@ def _pack_group(
     return about, columns
 
 
+def _stacked(found: dict[tuple[int, int], Array], shape: tuple[int, int]) -> Array:
+    """The arrays in `found` by run and iteration as one, with nan where there is none.
+
+    A sample of contexts may have more rows in one record than in another: the rest is nan, too.
+    """
+    largest = max((value.shape for value in found.values() if value.size), default=())
+    stacked = np.full((*shape, *largest), np.nan)
+    for (i, k), value in found.items():
+        if value.size:
+            stacked[i, k, *(slice(size) for size in value.shape)] = value
+    return stacked
+
+
 def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[StoredRun]:
     metrics = {
         name.removeprefix("metric."): values.astype(float)
         for name, values in columns.items()
         if name.startswith("metric.")
     }
+    known = {name: _is_known(values) for name, values in metrics.items()}
     runs: list[StoredRun] = []
     for i, (seed, result) in enumerate(zip(about["seeds"], about["results"], strict=True)):
         records: list[Record] = []
         for k, iteration in enumerate(columns["kept"].tolist()):
             record: Record = {"iteration": iteration}
             for name, values in metrics.items():
-                if not np.isnan(values[i, k]).all():
+                if known[name][i, k]:
                     record[name] = values[i, k].tolist()
+            if "context_sample" in record:
+                record["context_sample"] = [
+                    row for row in record["context_sample"] if not math.isnan(row[0])
+                ]
             if len(record) > 1:
                 records.append(record)
         paths = columns.get("trajectories")
@@ -218,6 +240,12 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
     return runs
 
 
+def _is_known(values: Array) -> BoolArray:
+    """(runs, iterations): where `values` (runs, iterations, ...) hold anything but nan."""
+    known: BoolArray = ~np.isnan(values.reshape(*values.shape[:2], -1))
+    return np.logical_or.reduce(known, axis=2)
+
+
 def _pack_policies(policies: list[Policy]) -> dict[str, AnyArray]:
     """Policies of one algorithm as arrays with one row per run."""
     columns: dict[str, AnyArray] = {}
@@ -226,27 +254,41 @@ def _pack_policies(policies: list[Policy]) -> dict[str, AnyArray]:
         if first.dtype.kind == "U":  # the format, the features: the same for all
             columns[f"policy.{name}"] = first
         elif name == "covariance":
-            lower = np.tril_indices(len(first))
-            chols = [np.linalg.cholesky(row[name])[lower] for row in rows]
-            columns["policy.chol"] = np.array(chols, dtype=np.float32)
+            columns |= _pack_covariances(np.array([row[name] for row in rows]))
         else:
             kind = np.float16 if name.startswith("weights.") else np.float32  # of a network
             columns[f"policy.{name}"] = np.array([row[name] for row in rows], dtype=kind)
     return columns
 
 
+def _pack_covariances(covariances: Array) -> dict[str, AnyArray]:
+    """Covariances (n, d, d) as lower Cholesky factors, each in a unit of its own (n,).
+
+    The unit makes the largest entry LARGEST, so that float16 has three digits of small ones, too.
+    The diagonal decides whether it has: other entries then err by no larger a share of themselves,
+    or of the diagonal of their row.
+    """
+    chols = np.linalg.cholesky(covariances)
+    units = (np.abs(chols).max(axis=(1, 2)) / LARGEST).astype(np.float32)
+    counted = chols / units[:, None, None]
+    kind = _compact(np.diagonal(counted, axis1=1, axis2=2), exact=False).dtype
+    rows, columns = np.tril_indices(covariances.shape[1])
+    return {"policy.chol": counted[:, rows, columns].astype(kind), "policy.unit": units}
+
+
 def _unpack_policy(columns: dict[str, AnyArray], i: int) -> Policy:
     arrays: dict[str, AnyArray] = {}
     for column, values in columns.items():
         name = column.removeprefix("policy.")
-        if name == column:
+        if name in (column, "unit"):
             continue
         if values.dtype.kind == "U":
             arrays[name] = values
         elif name == "chol":
             d = columns["policy.A"].shape[1]
+            unit = columns["policy.unit"][i] if "policy.unit" in columns else 1.0  # older files
             chol = np.zeros((d, d))
-            chol[np.tril_indices(d)] = values[i]
+            chol[np.tril_indices(d)] = unit * values[i].astype(float)
             arrays["covariance"] = chol @ chol.T
         else:
             arrays[name] = values[i].astype(float)

@@ -1,13 +1,14 @@
 """From stores and packed files to the chapters of a page."""
 
-import contextlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from selfpaced.experiments import Experiment
 from selfpaced.experiments.setting import Setting
 from selfpaced.report.data import groups, settings, stored_runs
+from selfpaced.report.faults import in_a_line
 from selfpaced.report.page import Chapter
 from selfpaced.scene import SUFFIX, read_scene
 from selfpaced.sweep import find_experiment, status
@@ -25,16 +26,18 @@ def chapters_of(paths: Sequence[Path]) -> tuple[list[Chapter], list[str]]:
     missing += [str(warning.message) for warning in damaged]
     members = groups(runs)
     unfinished = _unfinished(there)
-    chapters = [
-        Chapter(
-            known[name],
-            [group for group in members if group.experiment == name],
-            _scene(name, there, missing),
-            _task(known[name]),
-            unfinished.pop(name, []),
+    chapters: list[Chapter] = []
+    for name in dict.fromkeys(group.experiment for group in members):
+        notes = unfinished.pop(name, [])
+        chapters.append(
+            Chapter(
+                known[name],
+                [group for group in members if group.experiment == name],
+                _scene(name, there, missing),
+                *_imported(known[name], notes),
+                notes,
+            )
         )
-        for name in dict.fromkeys(group.experiment for group in members)
-    ]
     missing += [f"{name}: {note}" for name, notes in unfinished.items() for note in notes]
     if not chapters:
         missing.append("There are no finished runs here yet.")
@@ -67,10 +70,17 @@ def _scene(name: str, paths: Sequence[Path], missing: list[str]) -> State | None
     return None
 
 
-def _task(setting: Setting) -> Any | None:
-    """The experiment's task, where it can be imported."""
-    if not setting.reference:
-        return None
-    with contextlib.suppress(ValueError):  # somebody else's module: figures go without `draw`
-        return find_experiment(setting.reference).problem().task
-    return None
+def _imported(setting: Setting, notes: list[str]) -> tuple[Experiment | None, Any | None]:
+    """The experiment and its task, where they can be had; `notes` learn why not."""
+    experiment = task = None
+    if setting.reference:
+        try:
+            experiment = find_experiment(setting.reference)
+            task = experiment.problem().task
+        except (Exception, SystemExit) as error:  # somebody else's module may do anything
+            what = "imported" if experiment is None else "made"
+            notes.append(
+                f"{setting.reference} could not be {what}, so that its task is not drawn: "
+                f"{in_a_line(error)}"
+            )
+    return experiment, task

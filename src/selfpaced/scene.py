@@ -1,6 +1,7 @@
 """What figures of an experiment need physics for, computed once: pictures of tasks, landscapes."""
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from selfpaced.experiments import Experiment
 from selfpaced.extras import check_installed
 from selfpaced.files import read_npz, write_atomically
 from selfpaced.maths.arrays import Array
+from selfpaced.report.faults import in_a_line
 from selfpaced.tasks import offscreen
 from selfpaced.types import Problem, State
 
@@ -18,18 +20,37 @@ PLACES = ((0.2, 0.2), (0.85, 0.4))  # of the box, beside the target's mean; repe
 
 
 def make_scene(experiment: Experiment) -> State:
-    """Sample tasks and, where the task has one, its landscape, as plain arrays."""
+    """Sample tasks and, where the task has one, its landscape, as plain arrays.
+
+    What its `picture` or `landscape` raises is a warning, and in words among "faults".
+    """
     offscreen.prepare()
     problem = experiment.problem()
     check_installed(problem.task)
-    task: Any = problem.task
     contexts = _contexts(problem)
     scene: State = {"contexts": contexts}
-    if hasattr(task, "picture"):
-        scene["pictures"] = np.array([task.picture(context) for context in contexts])
-    if hasattr(task, "landscape"):
-        scene |= {f"landscape.{name}": value for name, value in task.landscape().items()}
+    faults: list[str] = []
+    for name, make in (("picture", _pictures), ("landscape", _landscape)):
+        if hasattr(problem.task, name):
+            try:
+                scene |= make(problem.task, contexts)
+            except Exception as error:  # somebody else's code: a page can do without it
+                faults.append(f"The task's {name} could not be drawn: {in_a_line(error)}")
+                warnings.warn(faults[-1], stacklevel=2)
+    if faults:
+        scene["faults"] = np.array(faults)
     return scene
+
+
+def _pictures(task: Any, contexts: Array) -> State:
+    pictures = np.array([task.picture(context) for context in contexts])
+    if pictures.ndim != 4 or pictures.shape[3] not in (3, 4):
+        raise ValueError(f"picture must return (h, w, 3); got {pictures.shape[1:]}")
+    return {"pictures": pictures}
+
+
+def _landscape(task: Any, _: Array) -> State:
+    return {f"landscape.{name}": np.asarray(value) for name, value in task.landscape().items()}
 
 
 def _contexts(problem: Problem) -> Array:

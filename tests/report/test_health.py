@@ -1,11 +1,19 @@
 """What is said of a run's health, and when."""
 
+import re
+
 import numpy as np
 import pytest
 
+from selfpaced.maths.features import linear_features
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.policy import constant_policy
+from selfpaced.packed import read_packed, write_packed
 from selfpaced.report.data import Group
+from selfpaced.report.figures import health_curves
 from selfpaced.report.health import findings, summarised
 from selfpaced.report.statistics import best_half, bootstrap, paired
+from selfpaced.store import StoredRun
 
 
 def records(n=90, **columns):
@@ -30,6 +38,7 @@ HEALTHY = {
     "ess_contexts": 60.0,
     "variance_raised": 0.0,
     "target_success": 0.3,
+    "target_reward": 1.0,
 }
 
 
@@ -89,6 +98,57 @@ def test_many_seeds_are_summed_up():
     ((who, finding),) = summarised(found)
     assert who == "seeds 0, 1, 2, 3, 4, 5, 6, 7 and 4 more; of seed 0"
     assert finding.kind == "starved"
+
+
+def stored(records, seed=0, algorithm="sprl"):
+    policy = constant_policy(linear_features(1), Gaussian(np.zeros(15), np.eye(15)))
+    spec = {"experiment": "e", "algorithm": algorithm, "numbers": {}, "seed": seed}
+    return StoredRun(spec, records, {"iterations": 0}, 0.0, policy, np.zeros((10, 1)), None)
+
+
+AILING = {
+    "stalled": {"kl_to_target": lambda t: 300 - 20 * t},
+    "collapsed": {"entropy": lambda t: 30 - 200 * t**0.05, "success": 0.05},
+    "starved": {"ess_policy": lambda t: 4.2 if int(350 * t) % 7 > 1 else 3.1},
+    "unreachable": {
+        "kl_to_target": lambda t: 500 * 0.8 ** int(5 * t),
+        "success": lambda t: 0.3 + 0.4 * (5 * t % 1),
+    },
+}
+
+
+@pytest.mark.parametrize("kind", AILING)
+def test_packed_results_say_of_a_run_what_its_store_says(kind, tmp_path):
+    whole = records(350, **{**HEALTHY, **AILING[kind]})
+    for record in whole:
+        if record["iteration"] % 7:  # not measured
+            del record["target_success"], record["target_reward"]
+    whole.append({**whole[-1], "iteration": 351, "kl_to_target": 0.98 * whole[-1]["kl_to_target"]})
+    write_packed([stored(whole)], tmp_path / "e.packed")
+    (packed,) = read_packed(tmp_path / "e.packed")
+    (said,), (kept,) = (findings(found, 15) for found in (whole, packed.records))
+    assert kept.kind == said.kind == kind
+    number = r"\d+\.?\d*(?:e[+-]?\d+)?"
+    assert re.sub(number, "#", kept.shown_by) == re.sub(number, "#", said.shown_by)
+    numbers = [[float(n) for n in re.findall(number, found.shown_by)] for found in (kept, said)]
+    np.testing.assert_allclose(*numbers, rtol=5e-3)
+
+
+def test_the_entropy_of_a_point_does_not_flatten_that_of_others():
+    moving = records(30, **HEALTHY)
+    point = records(30, **{**HEALTHY, "entropy": -560.0})
+    members = [
+        Group("e", name, (stored(found, algorithm=name),))
+        for name, found in (("sprl", moving), ("cmaes", point))
+    ]
+    figure = health_curves(members, "e")
+    (panel,) = [axes for axes in figure.axes if axes.get_title().startswith("policy entropy")]
+    assert [line.get_label() for line in panel.lines] == ["SPRL"]
+    assert panel.get_ylim()[0] > 0
+    (panel,) = [axes for axes in figure.axes if axes.get_title().startswith("success")]
+    assert len(panel.lines) == 2
+    alone = health_curves(members[1:], "e")
+    assert not any(axes.get_title().startswith("policy entropy") for axes in alone.axes)
 
 
 class Run:

@@ -2,19 +2,29 @@
 
 import dataclasses
 import importlib.util
+import json
 import re
+import shlex
 import shutil
 import sys
+from functools import partial
+from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from selfpaced import run
-from selfpaced.cli import main
+from selfpaced import Box, Gaussian, Problem, run
+from selfpaced.cli import main, split_overrides
+from selfpaced.experiments import EXPERIMENTS
+from selfpaced.experiments.override import override
+from selfpaced.experiments.setting import setting_from, setting_of
 from selfpaced.files import json_bytes
+from selfpaced.learners.schedule import FractionOfGain
 from selfpaced.packed import write_packed
-from selfpaced.report.data import settings, stored_runs
-from selfpaced.report.page import Chapter, commands_of, page
+from selfpaced.report.commands import commands_of
+from selfpaced.report.data import Group, settings, stored_runs
+from selfpaced.report.page import Chapter, page, write_figures
 from selfpaced.reporting import chapters_of
 from selfpaced.scene import make_scene, read_scene, write_scene
 from selfpaced.sweep import find_experiment, plan
@@ -72,7 +82,7 @@ def test_nothing_is_loaded_from_elsewhere(written):
     text = written.read_text()
     addresses = set(re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?([^"\')\s>]+)', text))
     assert all(address.startswith(("#", "data:")) for address in addresses)
-    assert written.stat().st_size < 5_000_000
+    assert written.stat().st_size < 1_500_000
 
 
 def test_the_same_runs_give_the_same_page(store, written, tmp_path):
@@ -113,7 +123,7 @@ def test_a_half_finished_store_says_what_is_missing(store, tmp_path):
             job.folder.mkdir(parents=True, exist_ok=True)
             (job.folder / "spec.json").write_bytes(json_bytes(job.spec))
     chapters, missing = chapters_of([out])
-    assert chapters[0].unfinished == ["sprl seed 7 is missing, iteration 0 of 0"]
+    assert chapters[0].missing == ["sprl seed 7 is missing, iteration 0 of 0"]
     assert any("gate-global: sprl seed 0 is missing" in note for note in missing)
     (out / "gate-precision" / "sprl" / "seed-000" / "metrics.jsonl").write_text("x")
     _, missing = chapters_of([out])
@@ -148,15 +158,223 @@ def test_a_setting_nobody_knows_is_guessed_from_the_spec(store, tmp_path):
     assert "trajectories" not in names  # nobody knows how to draw it
 
 
-def test_changed_numbers_are_in_the_command(tmp_path):
-    changed = {"sprl.epsilon": "0.3", "sprl.schedule.zeta": "0.05"}
-    run("gate-precision", ["sprl"], seeds=[3, 5], iterations=3, out=tmp_path, overrides=changed)
+def commands(chapter):
+    return commands_of(chapter.members, chapter.setting, chapter.experiment)
+
+
+CHANGED = {
+    "gate-precision": {"sprl.epsilon": "0.3", "sprl.schedule.zeta": "0.05"},
+    "own_experiment:THROW": {"sprl.epsilon": "0.3", "sprl.min_entropy": "-9.5"},
+}
+
+
+@pytest.mark.parametrize("reference", CHANGED)
+def test_changed_numbers_are_in_the_command(reference, throw, tmp_path):
+    changed = CHANGED[reference]
+    run(reference, ["sprl"], seeds=[3, 5], iterations=3, out=tmp_path, overrides=changed)
     chapters, _ = chapters_of([tmp_path])
-    (command,) = commands_of(chapters[0])
+    (command,) = commands(chapters[0])
+    options = " ".join(f"--{name} {value}" for name, value in changed.items())
     assert command == (
-        "selfpaced run gate-precision --algorithms sprl --seeds 3,5 --iterations 3 "
-        "--sprl.epsilon 0.3 --sprl.schedule.zeta 0.05"
+        f"selfpaced run {reference} --algorithms sprl --seeds 3,5 --iterations 3 {options}"
     )
+
+
+def chapter_with(experiment, algorithm, numbers, store):
+    """The chapter of one run that had `numbers`."""
+    original = next(found for found in stored_runs(store) if found.algorithm == "sprl")
+    spec = {
+        "experiment": experiment.name,
+        "algorithm": algorithm,
+        "numbers": json.loads(json_bytes(numbers)),
+        "seed": 0,
+    }
+    group = Group(experiment.name, algorithm, (dataclasses.replace(original, spec=spec),))
+    setting = setting_of(experiment, experiment.name)
+    return Chapter(setting, [group], None, experiment, None, [])
+
+
+@pytest.mark.parametrize(
+    ("experiment", "algorithm", "options"),
+    [
+        ("reacher", "sprl", {"variance_floor": "none", "policy_weights": "derived"}),
+        ("reacher", "sprl", {"schedule.alpha_max": "inf", "min_entropy": "-1.5"}),
+        ("reacher", "ppo", {"hidden": "64,32", "gamma": "1e-05"}),
+        ("gate-global", "goalgan", {"teacher.noise": "0.1", "buffer_size": "3"}),
+    ],
+)
+def test_the_command_is_one_that_the_command_line_takes(experiment, algorithm, options, store):
+    found = EXPERIMENTS[experiment]
+    numbers = found.algorithms[algorithm]
+    for path, text in options.items():
+        numbers = override(numbers, path, text)
+    (command,) = commands(chapter_with(found, algorithm, numbers, store))
+    _, overrides = split_overrides(shlex.split(command))
+    again = found.algorithms[algorithm]
+    for path, text in overrides.items():
+        again = override(again, path.removeprefix(f"{algorithm}."), text)
+    assert again == numbers
+    assert len(overrides) == len(options)
+
+
+def test_what_no_option_sets_is_said_beside_the_command(store):
+    found = EXPERIMENTS["gate-precision"]
+    numbers = dataclasses.replace(found.algorithms["sprl"], schedule=FractionOfGain(zeta=0.02))
+    command, comment = commands(chapter_with(found, "sprl", numbers, store))
+    assert "schedule" not in command.replace("--sprl.schedule.k_alpha 20", "").replace(
+        "--sprl.schedule.alpha_max inf", ""
+    )
+    assert comment == "# and what no option sets: schedule.type 'FractionOfGain'"
+    shouting = dataclasses.replace(found, algorithms={"SPRL": found.algorithms["sprl"]})
+    numbers = dataclasses.replace(found.algorithms["sprl"], epsilon=0.3)
+    command, comment = commands(chapter_with(shouting, "SPRL", numbers, store))
+    assert "epsilon" not in command  # such a name is no option
+    assert comment == "# and what no option sets: epsilon 0.3"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "raise RuntimeError('<b>no</b>')",
+        "import sys; sys.exit('<b>no</b>')",
+        "import nothing_of_that_name  # <b>no</b>",
+        "from own_experiment import THROW\nimport dataclasses\n"
+        "def problem(): raise OSError('<b>no</b>')\n"
+        "OWN = dataclasses.replace(THROW, problem=problem)",
+    ],
+)
+def test_a_module_that_cannot_be_imported_costs_only_its_drawings(
+    module, store, tmp_path, monkeypatch
+):
+    name = f"broken_{tmp_path.name}"  # another one each time: modules are imported once
+    (tmp_path / f"{name}.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    runs = [found for found in stored_runs(store) if found.experiment == "throw"]
+    known = settings(runs, store)["throw"]
+    write_packed(runs, tmp_path / "t.packed", dataclasses.replace(known, reference=f"{name}:OWN"))
+    text = page(*chapters_of([tmp_path]))
+    (line,) = re.findall(r'<p class="missing">(.*?)</p>', text)
+    assert line.startswith(f"{name}:OWN could not be ")
+    assert "&lt;b&gt;no&lt;/b&gt;" in line or "nothing_of_that_name" in line
+    assert "<b>no</b>" not in text
+    assert {"curves", "contexts-sprl", "comparison", "health"} <= set(figures_in(text))
+    assert "Made by" in text
+
+
+class Clumsy:
+    """A task whose drawings fail."""
+
+    context_space, theta_space = Box([0.0] * 3, [1.0] * 3), Box([0.0], [1.0])
+
+    def evaluate(self, contexts, thetas, rng):
+        raise NotImplementedError
+
+    def draw(self, context, trajectories, axes):
+        axes.set_xlabel("$\\frac{$")  # found out when it is drawn
+        if len(trajectories):
+            raise ZeroDivisionError("<i>no</i>")
+
+    def picture(self, context):
+        raise KeyError("<i>no</i>")
+
+    def landscape(self):
+        raise KeyError("<i>no</i>")
+
+
+def test_drawings_that_fail_cost_only_themselves(store, tmp_path):
+    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    chapter = dataclasses.replace(whole, task=Clumsy())
+    text = page([chapter], [])
+    lines = re.findall(r'<p class="missing">(.*?)</p>', text)
+    assert len(lines) == 2
+    assert lines[0].startswith("The figure tasks could not be drawn: ValueError: ")
+    assert lines[1] == (
+        "The figure trajectories could not be drawn: ZeroDivisionError: &lt;i&gt;no&lt;/i&gt;"
+    )
+    assert set(figures_in(page([whole], []))) - set(figures_in(text)) == {"tasks", "trajectories"}
+    with pytest.warns(UserWarning, match=r"throw-t.* could not be drawn") as warned:
+        count = write_figures([chapter], tmp_path)
+    assert len(warned) == 2
+    assert len(list(tmp_path.iterdir())) == 3 * count > 0
+
+
+def test_no_figure_is_written_outside_its_folder(store, tmp_path):
+    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    setting = dataclasses.replace(whole.setting, name="../throw")
+    with pytest.raises(ValueError, match="for it names a folder"):
+        write_figures([dataclasses.replace(whole, setting=setting)], tmp_path / "figures")
+    assert not list(tmp_path.glob("*.png"))
+
+
+def clumsy():
+    return Problem(Clumsy(), target=Gaussian([0.5] * 3, np.eye(3)))
+
+
+def test_a_scene_says_what_could_not_be_drawn(store, tmp_path):
+    made = dataclasses.replace(find_experiment("own_experiment:THROW"), problem=clumsy)
+    with pytest.warns(UserWarning, match="could not be drawn"):
+        write_scene(make_scene(made), tmp_path / "c.scene")
+    scene = read_scene(tmp_path / "c.scene")
+    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    text = page([dataclasses.replace(whole, scene=scene)], [])
+    for name in ("picture", "landscape"):
+        line = f"The task's {name} could not be drawn: KeyError: '<i>no</i>'"
+        assert f'<p class="missing">{escape(line)}</p>' in text
+    assert "tasks" in figures_in(text)  # by the example's own `draw`
+
+
+class Deep:
+    """A task whose trajectories have three columns, all of which it draws."""
+
+    def draw(self, context, trajectories, axes):
+        for path in trajectories:
+            axes.plot(path[:, 0], path[:, 2])
+        axes.plot(trajectories[..., 0].T, trajectories[..., 2].T)
+
+
+def test_a_task_without_trajectories_is_drawn_with_none_of_the_right_shape(store):
+    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    runs = tuple(
+        dataclasses.replace(found, trajectories=np.ones((10, 7, 3)))
+        for found in whole.members[0].runs
+    )
+    members = [dataclasses.replace(whole.members[0], runs=runs)]
+    text = page([dataclasses.replace(whole, members=members, task=Deep())], [])
+    assert {"tasks", "trajectories"} <= set(figures_in(text))
+
+
+class Named(Clumsy):
+    def __init__(self, names):
+        self.context_names = names
+
+
+def named(names):
+    return Problem(Named(names), target=Gaussian([0.5] * 3, np.eye(3)))
+
+
+@pytest.mark.parametrize("names", ["abc", ("one", "two"), (1, 2, 3), 7, ()])
+def test_names_of_contexts_are_checked_when_a_run_starts(names, throw, tmp_path):
+    wrong = dataclasses.replace(throw, problem=partial(named, names))
+    rule = r"context_names must be a tuple with one name per dimension of a context, here 3; got "
+    with pytest.raises(ValueError, match=rule + re.escape(repr(names))):
+        run(wrong, ["sprl"], seeds=1, iterations=2, out=tmp_path)
+    right = dataclasses.replace(throw, problem=partial(named, ["a", "b", "c"]))
+    assert setting_of(right).context_names == ("a", "b", "c")
+
+
+def test_a_setting_with_too_few_names_from_before_they_were_checked_is_read(store):
+    arrays = settings(stored_runs(store), store)["throw"].arrays()
+    assert setting_from({**arrays, "context_names": ["x"]}).context_names == (
+        *("context 1", "context 2", "context 3"),
+    )
+
+
+def test_numbers_set_by_hand_do_not_claim_the_papers_source(store):
+    found = EXPERIMENTS["gate-precision"]
+    numbers = override(found.algorithms["sprl"], "epsilon", "0.3")
+    text = page([chapter_with(found, "sprl", numbers, store)], [])
+    assert "<td>epsilon</td><td>0.3</td><td>set by hand (usually 0.4)</td>" in text
+    assert "<td>schedule.zeta</td><td>0.02</td><td>paper, Table 1</td>" in text
 
 
 def test_a_scene_is_plain_arrays_and_comes_back(tmp_path):
@@ -178,7 +396,7 @@ def test_a_scene_is_plain_arrays_and_comes_back(tmp_path):
 
 def test_chapters_without_runs_or_task_are_still_a_page(store):
     known = settings(stored_runs(store), store)["throw"]
-    assert "Throw over a wall" in page([Chapter(known, [], None, None, ["nothing yet"])], [])
+    assert "Throw over a wall" in page([Chapter(known, [], None, None, None, ["nothing yet"])], [])
 
 
 @pytest.fixture(scope="module")
@@ -210,12 +428,12 @@ def test_in_a_browser_nothing_leaves_the_page_and_the_slider_moves_the_contexts(
     from selenium.webdriver.common.by import By
 
     browser.get(written.as_uri())
-    path = browser.find_element(By.CSS_SELECTOR, ".slider path.now")
+    path = browser.find_element(By.CSS_SELECTOR, ".slider path.outline")
     output = browser.find_element(By.CSS_SELECTOR, ".slider output")
-    before, said = path.get_attribute("d"), output.text
+    before, said = path.get_attribute("transform"), output.text
     slide = "const s = document.querySelector('.slider input'); s.value = s.max;"
     browser.execute_script(slide + "s.dispatchEvent(new Event('input'));")
-    assert path.get_attribute("d") != before
+    assert path.get_attribute("transform") != before
     assert output.text != said
     assert output.text == "iteration 60"
     assert not [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]

@@ -311,14 +311,12 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
     from selfpaced.deep.together import Together
-    from selfpaced.deep.wrapper import ContextualEnv
+    from selfpaced.deep.wrapper import made_contextual
 
     def one() -> Any:
         if numbers.teacher is None:
             return gymnasium.make(numbers.environment, context=context)
-        made: Any = gymnasium.make(numbers.environment)
-        known = made.has_wrapper_attr("queue_contexts")  # wrapped by whoever registered it
-        return made if known else ContextualEnv(made)
+        return made_contextual(numbers.environment)
 
     first = one()
     registered = first.spec
@@ -328,6 +326,11 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
             f"environment must be registered with max_episode_steps; {numbers.environment} is not"
         )
     n, inner = numbers.environments, first.unwrapped
+    if not ((first.action_space.low == -1).all() and (first.action_space.high == 1).all()):
+        raise ValueError(
+            f"actions of {numbers.environment} must lie in [-1, 1] "
+            f"(gymnasium.wrappers.RescaleAction); got {first.action_space}"
+        )
     if hasattr(inner, "side_by_side"):
         spaces = inner.observation_space, inner.action_space
         parallel: Any = Together(inner.side_by_side(n), n, steps, spaces, context)

@@ -157,3 +157,9 @@ def _with_context(space: Any, bounds: Box) -> gymnasium.spaces.Box:
     return gymnasium.spaces.Box(
         low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype
     )  # type: ignore[arg-type]
+
+
+def made_contextual(name: str) -> Any:
+    """`gymnasium.make(name)`, wrapped unless whoever registered it has done so."""
+    made: Any = gymnasium.make(name)
+    return made if made.has_wrapper_attr("queue_contexts") else ContextualEnv(made)

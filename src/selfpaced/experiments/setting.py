@@ -1,7 +1,8 @@
 """What a report must know of an experiment besides its runs, as plain data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,14 +47,13 @@ def setting_of(experiment: Experiment, reference: str = "") -> Setting:
     """The setting of `experiment`, which `reference` names."""
     problem = experiment.problem()
     box = problem.task.context_space
-    names = getattr(problem.task, "context_names", None)
     return Setting(
         experiment.name,
         experiment.title,
         reference,
         experiment.iterations,
         experiment.evolution or _evenly(experiment.iterations),
-        tuple(names or (f"context {i + 1}" for i in range(box.dimension))),
+        _context_names(problem.task, box.dimension),
         box.low,
         box.high,
         problem.target,
@@ -62,13 +62,14 @@ def setting_of(experiment: Experiment, reference: str = "") -> Setting:
 
 def setting_from(arrays: dict[str, Any]) -> Setting:
     """The setting whose `arrays` these are."""
+    names, dimension = tuple(str(name) for name in arrays["context_names"]), len(arrays["low"])
     return Setting(
         str(arrays["name"]),
         str(arrays["title"]),
         str(arrays["reference"]),
         int(arrays["iterations"]),
         tuple(int(i) for i in arrays["evolution"]),
-        tuple(str(name) for name in arrays["context_names"]),
+        names if len(names) == dimension else _numbered(dimension),  # from before it was checked
         np.array(arrays["low"], dtype=float),
         np.array(arrays["high"], dtype=float),
         Gaussian(arrays["target_mean"], arrays["target_covariance"]),
@@ -81,11 +82,30 @@ def setting_from_spec(spec: dict[str, Any], iterations: int) -> Setting:
     name, low = str(spec["experiment"]), np.array(problem["contexts"]["low"], dtype=float)
     return Setting(
         *(name, name, "", iterations, _evenly(iterations)),
-        tuple(f"context {i + 1}" for i in range(len(low))),
+        _numbered(len(low)),
         low,
         np.array(problem["contexts"]["high"], dtype=float),
         Gaussian(problem["target"]["mean"], problem["target"]["covariance"]),
     )
+
+
+def _context_names(task: Any, dimension: int) -> tuple[str, ...]:
+    """What a task calls the dimensions of its contexts; numbered where it does not say."""
+    names = getattr(task, "context_names", None)
+    if names is None:
+        return _numbered(dimension)
+    one_each = isinstance(names, Iterable) and not isinstance(names, str)
+    listed: list[Any] = list(cast(Iterable[Any], names)) if one_each else []
+    if len(listed) != dimension or not all(isinstance(name, str) for name in listed):
+        raise ValueError(
+            f"context_names must be a tuple with one name per dimension of a context, here "
+            f"{dimension}; got {names!r}"
+        )
+    return tuple(listed)
+
+
+def _numbered(dimension: int) -> tuple[str, ...]:
+    return tuple(f"context {i + 1}" for i in range(dimension))
 
 
 def _evenly(iterations: int) -> tuple[int, ...]:

@@ -1,39 +1,81 @@
-"""Where the numbers of the paper's experiments come from, by the name of the number."""
+"""Where the numbers of the paper's experiments come from."""
 
+from collections.abc import Iterator
+from typing import Any
+
+from selfpaced.experiments import EXPERIMENTS
+from selfpaced.files import plain
+
+PAPERS = frozenset({"gate-precision", "gate-global", "reacher", "reacher-easy", "ball-in-a-cup"})
 TABLE_1 = "paper, Table 1"
 TABLE_2 = "paper, Table 2"
+EXCHANGED = "paper, Table 2, columns exchanged"
 APPENDIX = "paper, appendix"
 PROGRAM = "the authors' program"
+BUDGET = "as many rollouts as SPRL has"
 OURS = "ours; docs/reproduction.md"
 
-SOURCES = {
-    "epsilon": TABLE_1,
-    "n_samples": TABLE_1,
-    "buffer_size": TABLE_1,
-    "zeta": TABLE_1,
-    "k_alpha": TABLE_1,
-    "alpha_max": PROGRAM,
-    "variance": APPENDIX,
-    "until_kl": APPENDIX,
-    "ridge": OURS,
-    "temperature_floor": OURS,
-    "policy_weights": "Algorithm 1 as printed",
-    "noise": TABLE_2,
-    "train_every": TABLE_2,
-    "steps": PROGRAM,
-    "first_steps": PROGRAM,
-    "split_at": TABLE_2 + ", columns exchanged",
-    "window": TABLE_2 + ", columns exchanged",
-    "population": "pycma's default",
-    "environments": APPENDIX,
-    "minibatches": APPENDIX,
-    "epochs": APPENDIX,
-    "hidden": APPENDIX,
-    "gamma": APPENDIX,
-    "gae_lambda": APPENDIX,
-    "entropy": APPENDIX,
-    "learning_rate": PROGRAM,
-    "clip": PROGRAM,
-    "value_weight": PROGRAM,
-    "max_gradient": PROGRAM,
+SOURCES = {  # by the type that holds the number, and the number's name
+    "SPRL": {
+        "epsilon": TABLE_1,
+        "n_samples": TABLE_1,
+        "buffer_size": TABLE_1,
+        "ridge": OURS,
+        "policy_weights": "Algorithm 1 as printed",
+    },
+    "FractionOfReward": {"zeta": TABLE_1, "k_alpha": TABLE_1, "alpha_max": PROGRAM},
+    "VarianceFloor": {"variance": APPENDIX, "until_kl": APPENDIX},
+    "CREPS": {
+        "epsilon": TABLE_1,
+        "n_samples": TABLE_1,
+        "buffer_size": TABLE_1,
+        "ridge": OURS,
+        "temperature_floor": OURS,
+    },
+    "GoalGAN": {
+        "noise": TABLE_2,
+        "train_every": TABLE_2,
+        "steps": PROGRAM,
+        "first_steps": PROGRAM,
+    },
+    "SaggRiac": {"split_at": EXCHANGED, "window": EXCHANGED},
+    "CMAES": {"n_samples": BUDGET, "buffer_size": BUDGET, "population": "pycma's default"},
+    "PPO": {
+        **dict.fromkeys(("environments", "steps", "minibatches", "epochs"), APPENDIX),
+        **dict.fromkeys(("hidden", "gamma", "gae_lambda", "entropy"), APPENDIX),
+        **dict.fromkeys(("learning_rate", "clip", "value_weight", "max_gradient"), PROGRAM),
+        "n_samples": BUDGET,
+        "buffer_size": BUDGET,
+    },
 }
+EXCEPTIONS = {  # by experiment, algorithm and dotted name
+    ("ball-in-a-cup", "goalgan", "buffer_size"): f"{PROGRAM}; 5 for C-REPS in Table 1",
+    ("gate-precision", "goalgan", "teacher.train_every"): f"{TABLE_2}; 3 in {PROGRAM}",
+}
+
+
+def source_of(experiment: str, algorithm: str, path: str, value: Any) -> str:
+    """Where the number at the dotted `path` of an algorithm comes from; "" where nobody has said.
+
+    `value` is what a run had. If the experiment has another one, the run's was set by hand.
+    """
+    if experiment not in PAPERS or algorithm not in EXPERIMENTS[experiment].algorithms:
+        return ""
+    usual = dict(flat(plain(EXPERIMENTS[experiment].algorithms[algorithm])))
+    if path not in usual:
+        return ""
+    if usual[path] != value:
+        return f"set by hand (usually {usual[path]})"
+    inside, dot, name = path.rpartition(".")
+    kind = usual.get(f"{inside}{dot}type", "")
+    return EXCEPTIONS.get((experiment, algorithm, path)) or SOURCES.get(kind, {}).get(name, "")
+
+
+def flat(numbers: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names and values of nested numbers, as `plain` makes them."""
+    for name, value in numbers.items():
+        where = f"{path}.{name}" if path else str(name)
+        if isinstance(value, dict):
+            yield from flat(value, where)
+        else:
+            yield where, value

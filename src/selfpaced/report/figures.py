@@ -9,7 +9,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array
 from selfpaced.report.data import Group, quantiles
 from selfpaced.report.statistics import bootstrap, paired
-from selfpaced.types import AnyArray
+from selfpaced.types import State
 
 # Okabe and Ito's colours, which colour-blind people can tell apart; one per algorithm, everywhere.
 COLOURS = {
@@ -107,11 +107,14 @@ def learning_curves(members: list[Group], title: str, over: str = "iteration") -
 
 def health_curves(members: list[Group], title: str) -> Any | None:
     """How the curriculum did over iterations: one panel per metric of HEALTH that was recorded."""
-    recorded = {
-        name: [(group, *group.curve(name)) for group in members if len(group.curve(name)[0]) > 1]
-        for name in HEALTH
+    recorded = {name: [(group, *group.curve(name)) for group in members] for name in HEALTH}
+    several = {
+        name: [(group, x, values) for group, x, values in curves if len(x) > 1]
+        for name, curves in recorded.items()
     }
-    shown = {name: curves for name, curves in recorded.items() if curves}
+    # An entropy that never changes is that of a point (CMA-ES): far below all others, and no news.
+    several["entropy"] = [curve for curve in several["entropy"] if np.ptp(curve[2]) != 0]
+    shown = {name: curves for name, curves in several.items() if curves}
     if not shown:
         return None
     columns = 3
@@ -134,7 +137,7 @@ def health_curves(members: list[Group], title: str) -> Any | None:
         if name in LOGARITHMIC:
             axes.set_yscale("log")
         axes.set_title(HEALTH[name], fontsize=9)
-        axes.tick_params(labelsize=8)
+        axes.tick_params(which="both", labelsize=8)
         tidy(axes)
     for axes in panels.flat[: len(shown)]:
         if axes.get_legend_handles_labels()[0]:
@@ -210,20 +213,29 @@ def final_trajectories(members: list[Group], task: Any, title: str) -> Any | Non
     return figure
 
 
-def landscape(paths: AnyArray, rewards: AnyArray, varied: Array, heads: list[str], x: str) -> Any:
-    """Paths (c, k, t, 2) above, rewards (c, m) over `varied` (m,) below; a column per head."""
+def landscape(land: State) -> Any:
+    """How a reward depends on one number, and what happens there: a column per head.
+
+    Above "paths" (c, k, t, 2), below "rewards" (c, m) over "varied" (m,), which "label" names;
+    "heads" (c,). A task may add what to mark above: "points" (n, 2), "lines" (c, n, 2, 2) from and
+    to, and "limits" (2, 2) of x and y.
+    """
+    heads = [str(head) for head in land["heads"]]
     figure = new_figure(9, 4.6)
     panels = figure.subplots(2, len(heads), sharey="row", squeeze=False)
     for column, head in enumerate(heads):
         above, below = panels[:, column]
-        for path in paths[column]:
+        for path in land["paths"][column]:
             above.plot(path[:, 0], path[:, 1], linewidth=0.8, color="#0072B2", alpha=0.6)
-        above.plot(0, 0, "x", color="crimson")
-        above.axhline(2.5, color="0.5", linewidth=0.8, linestyle=":")
-        above.set(xlim=(-8, 8), ylim=(-1, 6))
-        above.set_title(head, fontsize=9)
-        below.plot(varied, rewards[column], color="#D55E00", linewidth=1.4)
-        below.set_xlabel(x, fontsize=9)
+        for line in land["lines"][column] if "lines" in land else ():
+            above.plot(*line.T, linewidth=2, color="0.35", solid_capstyle="butt")
+        for point in land.get("points", ()):
+            above.plot(*point, "x", color="crimson")
+        if "limits" in land:
+            above.set(xlim=land["limits"][0], ylim=land["limits"][1])
+        above.set_title(head, fontsize=9, parse_math=False)
+        below.plot(land["varied"], land["rewards"][column], color="#D55E00", linewidth=1.4)
+        below.set_xlabel(str(land["label"]), fontsize=9, parse_math=False)
         for axes in (above, below):
             axes.tick_params(labelsize=8)
             tidy(axes)

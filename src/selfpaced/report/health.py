@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from selfpaced.maths.arrays import Array
+from selfpaced.packed import lasting
 from selfpaced.training import Record
 
 SOLVED = 0.8  # success on the target above which nothing ails a run
@@ -44,8 +45,10 @@ def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
 def findings(records: list[Record], dimension: int | None) -> list[Finding]:
     """What ails a run with these `records` of a policy over `dimension` parameters, if known.
 
-    Nothing if it does well on the target.
+    Nothing if it does well on the target. Looked at are only the records that packed results keep
+    as well, so that these and the store they come from say the same.
     """
+    records = lasting(records)
     if not records or _last(records, "target_success") >= SOLVED:
         return []
     found = (
@@ -128,8 +131,8 @@ def _starved(records: list[Record]) -> Finding | None:
         if values.size and np.median(values) < FEW:
             return Finding(
                 "starved",
-                f"half of the updates of the {of} rest on fewer than {np.median(values):.1f} "
-                "effective samples",
+                f"half of the updates of the {of} that were looked at rest on fewer than "
+                f"{np.median(values):.1f} effective samples",
                 "more samples per update (n_samples), a longer buffer (buffer_size), or a "
                 "smaller epsilon",
             )

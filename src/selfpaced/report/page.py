@@ -2,19 +2,29 @@
 
 import io
 import json
-import shlex
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from selfpaced.experiments import EXPERIMENTS
+from selfpaced.experiments import Experiment
+from selfpaced.experiments.experiment import checked_name
 from selfpaced.experiments.setting import Setting
-from selfpaced.experiments.sources import SOURCES
-from selfpaced.files import plain
-from selfpaced.report.contexts import evolution, frames, sample_tasks, target_paths
+from selfpaced.experiments.sources import flat, source_of
+from selfpaced.report.commands import commands_of
+from selfpaced.report.contexts import (
+    TARGET,
+    evolution,
+    frames,
+    outline,
+    sample_tasks,
+    target_shown,
+)
 from selfpaced.report.data import Group
+from selfpaced.report.faults import in_a_line
 from selfpaced.report.figures import (
     colours,
     comparison,
@@ -25,6 +35,7 @@ from selfpaced.report.figures import (
     name_of,
 )
 from selfpaced.report.health import findings, summarised
+from selfpaced.report.slim import slim
 from selfpaced.report.statistics import best_half
 from selfpaced.report.tables import CAPTION, HEADERS, text_row
 from selfpaced.store import StoredRun
@@ -68,6 +79,8 @@ details { margin: .5rem 0; } summary { cursor: pointer; }
   background: var(--soft); }
 .missing { border-left: 3px solid #999; padding: .2rem .8rem; background: var(--soft); }
 .slider svg { width: 17rem; height: 17rem; border: 1px solid var(--line); }
+.slider path[transform] { vector-effect: non-scaling-stroke; }
+.slider .single { stroke-width: 2; stroke-linecap: round; }
 .slider input { width: 17rem; display: block; } .swatch { display: inline-block; width: .8rem;
   height: .8rem; border-radius: .2rem; margin-right: .4rem; }
 """
@@ -76,9 +89,13 @@ for (const box of document.querySelectorAll(".slider")) {
   const frames = JSON.parse(box.querySelector("script").textContent);
   const range = box.querySelector("input"), label = box.querySelector("output");
   const show = () => {
-    const [iteration, paths] = frames[range.value];
+    const [iteration, pictures] = frames[range.value];
     label.textContent = "iteration " + iteration;
-    box.querySelectorAll("path.now").forEach((path, k) => path.setAttribute("d", paths[k]));
+    box.querySelectorAll("svg").forEach((svg, k) => {
+      const [transform, d] = pictures[k];
+      svg.querySelector(".outline").setAttribute("transform", transform);
+      svg.querySelector(".single").setAttribute("d", d);
+    });
   };
   range.addEventListener("input", show);
   show();
@@ -93,15 +110,16 @@ class Chapter:
     setting: Setting
     members: list[Group]
     scene: State | None  # what `selfpaced scene` has computed, if it has
-    task: Any | None  # for its `draw`, if the experiment can be imported
-    unfinished: list[str]  # what is missing, in words
+    experiment: Experiment | None  # for its numbers, if it can be imported
+    task: Any | None  # for its `draw`, if the experiment can make it
+    missing: list[str]  # in words
 
 
 def page(chapters: list[Chapter], missing: list[str]) -> str:
     """The whole page; `missing` says what there is not."""
     names = [(chapter.setting.name, chapter.setting.title) for chapter in chapters]
     links = "".join(f'<a href="#{escape(name)}">{escape(title)}</a>' for name, title in names)
-    notes = "".join(f'<p class="missing">{escape(note)}</p>' for note in missing)
+    notes = "".join(_missing(note) for note in missing)
     body = "".join(_chapter(chapter) for chapter in chapters)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -113,46 +131,49 @@ def page(chapters: list[Chapter], missing: list[str]) -> str:
     )
 
 
-def figures_of(chapter: Chapter) -> Iterator[tuple[str, Any]]:
-    """Names and figures of one experiment, in the page's order."""
+def figures_of(chapter: Chapter) -> Iterator[tuple[str, Callable[[], Any | None]]]:
+    """Names of one experiment's figures, in the page's order, and what makes each."""
     setting, members = chapter.setting, chapter.members
     title = setting.title
     if members:
-        yield "curves", learning_curves(members, title)
-        yield "curves-rollouts", learning_curves(members, title, "rollouts")
+        yield "curves", partial(learning_curves, members, title)
+        yield "curves-rollouts", partial(learning_curves, members, title, "rollouts")
         if any(len(group.runs) > 1 for group in members):
             halves = [best_half(group) for group in members]
-            yield "curves-best-half", learning_curves(halves, f"{title}, best half of the seeds")
+            best = f"{title}, best half of the seeds"
+            yield "curves-best-half", partial(learning_curves, halves, best)
         for group in members:
             run = _moving(group)
             if run is not None:
                 about = f"{name_of(group.algorithm)}: contexts, seed {run.seed}"
-                yield f"contexts-{group.algorithm}", evolution(run, setting, about)
-    if chapter.scene is not None or hasattr(chapter.task, "draw"):
-        yield from _scene_figures(chapter)
+                yield f"contexts-{group.algorithm}", partial(evolution, run, setting, about)
+    yield from _scene_figures(chapter)
     if members and hasattr(chapter.task, "draw"):
-        yield "trajectories", final_trajectories(members, chapter.task, title)
+        yield "trajectories", partial(final_trajectories, members, chapter.task, title)
     if members:
-        yield "comparison", comparison(members, title)
-        yield "health", health_curves(members, title)
+        yield "comparison", partial(comparison, members, title)
+        yield "health", partial(health_curves, members, title)
 
 
-def _scene_figures(chapter: Chapter) -> Iterator[tuple[str, Any]]:
+def _scene_figures(chapter: Chapter) -> Iterator[tuple[str, Callable[[], Any | None]]]:
     scene = chapter.scene
     if scene is None:
         return
-    pictures = scene.get("pictures")
-    if pictures is not None or hasattr(chapter.task, "draw"):
-        yield "tasks", sample_tasks(scene["contexts"], chapter.setting, pictures, chapter.task)
-    if "landscape.rewards" in scene:
-        yield (
-            "landscape",
-            landscape(
-                *(scene["landscape.paths"], scene["landscape.rewards"], scene["landscape.varied"]),
-                [str(head) for head in scene["landscape.heads"]],
-                str(scene["landscape.label"]),
-            ),
-        )
+    pictures, task = scene.get("pictures"), chapter.task
+    if pictures is not None or hasattr(task, "draw"):
+        places = scene["contexts"], chapter.setting
+        yield "tasks", partial(sample_tasks, *places, pictures, task, _path_shape(chapter))
+    prefix = "landscape."
+    land = {name[len(prefix) :]: scene[name] for name in scene if name.startswith(prefix)}
+    if land:
+        yield "landscape", partial(landscape, land)
+
+
+def _path_shape(chapter: Chapter) -> tuple[int, ...]:
+    """(t, d) of the task's trajectories, as far as runs tell."""
+    runs = [run for group in chapter.members for run in group.runs]
+    shapes = [run.trajectories.shape[1:] for run in runs if run.trajectories is not None]
+    return shapes[0] if shapes else (1, 2)
 
 
 def svg(figure: Any, salt: str) -> str:
@@ -161,7 +182,7 @@ def svg(figure: Any, salt: str) -> str:
     with _drawn_with({"svg.hashsalt": salt}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     text = buffer.getvalue()
-    return text[text.index("<svg") :].replace(INK, "currentColor")
+    return slim(text[text.index("<svg") :]).replace(INK, "currentColor")
 
 
 def write_figures(chapters: list[Chapter], out: Path) -> int:
@@ -169,16 +190,26 @@ def write_figures(chapters: list[Chapter], out: Path) -> int:
     count = 0
     out.mkdir(parents=True, exist_ok=True)
     for chapter in chapters:
-        for name, figure in figures_of(chapter):
-            if figure is None:
+        for name, make in figures_of(chapter):
+            salt = checked_name(f"{chapter.setting.name}-{name}")
+            try:
+                figure = make()
+                forms = {} if figure is None else {f: _saved(figure, f, salt) for f in FORMATS}
+            except Exception as error:  # of a user's `draw`, which may raise anything
+                warnings.warn(f"{salt} could not be drawn: {in_a_line(error)}", stacklevel=2)
                 continue
-            count += 1
-            salt = f"{chapter.setting.name}-{name}"
-            for form in FORMATS:
-                metadata = {"Date": None} if form == "svg" else {}
-                with _drawn_with({"svg.hashsalt": salt, "svg.fonttype": "none"}):
-                    figure.savefig(out / f"{salt}.{form}", dpi=200, metadata=metadata)
+            for form, content in forms.items():
+                (out / f"{salt}.{form}").write_bytes(content)
+            count += bool(forms)
     return count
+
+
+def _saved(figure: Any, form: str, salt: str) -> bytes:
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if form == "svg" else {}
+    with _drawn_with({"svg.hashsalt": salt, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=form, dpi=200, metadata=metadata)
+    return buffer.getvalue()
 
 
 def look() -> Any:
@@ -206,20 +237,19 @@ def _moving(group: Group) -> StoredRun | None:
 def _chapter(chapter: Chapter) -> str:
     setting = chapter.setting
     parts = [f'<section id="{escape(setting.name)}"><h2>{escape(setting.title)}</h2>']
-    parts += [f'<p class="missing">{escape(note)}</p>' for note in chapter.unfinished]
+    parts += [_missing(note) for note in chapter.missing]
+    if chapter.scene is not None and "faults" in chapter.scene:
+        parts += [_missing(str(fault)) for fault in chapter.scene["faults"]]
     if chapter.members:
         parts += [_table(chapter.members), _health(chapter.members)]
-    sliders = [_slider(group, setting) for group in chapter.members]
+    sliders = [slider(group, setting) for group in chapter.members]
     if any(sliders):
         parts.append("<h3>Contexts over iterations</h3>")
         parts.append(f'<div class="row">{"".join(sliders)}</div>')
     with look():
         beside: list[str] = []  # small figures that share a row
-        for name, figure in figures_of(chapter):
-            if figure is None:
-                continue
-            drawn = svg(figure, f"{setting.name}-{name}")
-            shown = f'<figure class="{escape(name)}">{drawn}</figure>'
+        for name, make in figures_of(chapter):
+            shown = _figure(name, make, f"{setting.name}-{name}")
             if name.startswith("contexts-"):
                 beside.append(shown)
                 continue
@@ -227,9 +257,24 @@ def _chapter(chapter: Chapter) -> str:
             beside = []
     parts += [_specs(group) for group in chapter.members]
     if chapter.members:
-        commands = escape("\n".join(commands_of(chapter)))
-        parts.append(f"<h3>Made by</h3><pre>{commands}</pre>")
+        lines = "\n".join(commands_of(chapter.members, setting, chapter.experiment))
+        parts.append(f"<h3>Made by</h3><pre>{escape(lines)}</pre>")
     return "".join(parts) + "</section>"
+
+
+def _missing(note: str) -> str:
+    return f'<p class="missing">{escape(note)}</p>'
+
+
+def _figure(name: str, make: Callable[[], Any | None], salt: str) -> str:
+    """One figure as HTML; a line that says why where it cannot be drawn."""
+    try:
+        figure = make()
+        if figure is None:
+            return ""
+        return f'<figure class="{escape(name)}">{svg(figure, salt)}</figure>'
+    except Exception as error:  # of a user's `draw`, which may raise anything
+        return _missing(f"The figure {name} could not be drawn: {in_a_line(error)}")
 
 
 def _table(members: list[Group]) -> str:
@@ -265,7 +310,7 @@ def _health(members: list[Group]) -> str:
     return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known ailments.</p>'}"
 
 
-def _slider(group: Group, setting: Setting) -> str:
+def slider(group: Group, setting: Setting) -> str:
     """The contexts of one run, iteration by iteration; nothing where they never move."""
     run = _moving(group)
     if run is None:
@@ -273,94 +318,42 @@ def _slider(group: Group, setting: Setting) -> str:
     shown = frames(run, setting)
     colour = colours([group.algorithm])[group.algorithm]
     name = f"{name_of(group.algorithm)}, seed {run.seed}"
-    curves = target_paths(setting.target, setting)
-    count = len(curves)
+    targets = target_shown(setting.target, setting)
     labels = setting.context_names
     middle = len(shown) // 2
     iteration, now = shown[middle]  # without scripts it stays there
     pictures = ""
-    for k, target in enumerate(curves):
+    for k, (target, contexts) in enumerate(zip(targets, now, strict=True)):
         words = f"{labels[0]} (right), {labels[1]} (up)" if len(setting.low) == 2 else labels[k]
         pictures += (
             f'<div><svg viewBox="0 0 100 100" role="img" aria-label="{escape(words)}">'
-            f'<path class="now" d="{now[k]}" fill="{colour}" fill-opacity=".45" stroke="{colour}" '
-            f'stroke-width=".6"/><path d="{target}" fill="none" stroke="#D55E00" '
-            f'stroke-width=".8"/></svg><br><small>{escape(words)}</small></div>'
+            f'<path class="outline" d="{outline(setting)}" transform="{contexts.transform}" '
+            f'fill="{colour}" fill-opacity=".45" stroke="{colour}" stroke-width="1.5"/>'
+            f'<path class="single" d="{contexts.d}" stroke="{colour}"/>'
+            f'<path d="{outline(setting)}" transform="{target.transform}" fill="none" '
+            f'stroke="{TARGET}" stroke-width="2"/></svg><br>'
+            f"<small>{escape(words)}</small></div>"
         )
     data = json.dumps(shown).replace("<", "\\u003c")
     return (
         f'<div class="slider"><b>{escape(name)}</b>, <output>iteration {iteration}</output>'
         f'<div class="row">{pictures}</div>'
         f'<input type="range" min="0" max="{len(shown) - 1}" value="{middle}" '
-        f'aria-label="iteration of {escape(name)}, {count} curves">'
+        f'aria-label="iteration of {escape(name)}, {len(targets)} pictures">'
         f'<script type="application/json">{data}</script></div>'
     )
 
 
 def _specs(group: Group) -> str:
-    """The numbers of an algorithm, with their sources where it is one of the paper's."""
-    spec = group.runs[0].spec
-    sourced = group.experiment in EXPERIMENTS
+    """The numbers of an algorithm, with their sources where they are known."""
     rows = ""
-    for path, value in flat(spec.get("numbers", {})):
-        source = SOURCES.get(path.rsplit(".", 1)[-1], "") if sourced else ""
-        rows += (
-            f"<tr><td>{escape(path)}</td><td>{escape(str(value))}</td>"
-            f"<td>{escape(source)}</td></tr>"
-        )
+    for path, value in flat(group.runs[0].spec.get("numbers", {})):
+        source = source_of(group.experiment, group.algorithm, path, value)
+        cells = (path, str(value), source)
+        rows += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
     head = "<tr><th>number</th><th>value</th><th>source</th></tr>"
     name = escape(name_of(group.algorithm))
     return (
         f'<details><summary>Numbers of {name}</summary><div class="scroll"><table>'
         f"<thead>{head}</thead><tbody>{rows}</tbody></table></div></details>"
     )
-
-
-def flat(numbers: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted names and values of nested numbers."""
-    for name, value in numbers.items():
-        where = f"{path}.{name}" if path else str(name)
-        if isinstance(value, dict):
-            yield from flat(value, where)
-        else:
-            yield where, value
-
-
-def commands_of(chapter: Chapter) -> list[str]:
-    """The commands that make these runs again."""
-    commands: list[str] = []
-    reference = chapter.setting.reference or chapter.setting.name
-    for group in chapter.members:
-        words = ["selfpaced", "run", reference, "--algorithms", group.algorithm]
-        words += ["--seeds", _seeds([run.seed for run in group.runs])]
-        lengths = {int(run.result["iterations"]) for run in group.runs}
-        if lengths != {chapter.setting.iterations}:
-            words += ["--iterations", str(max(lengths))]
-        words += _overrides(group)
-        commands.append(shlex.join(words))
-    return commands
-
-
-def _overrides(group: Group) -> list[str]:
-    """Options for the numbers that differ from the registered ones."""
-    registered = EXPERIMENTS.get(group.experiment)
-    if registered is None or group.algorithm not in registered.algorithms:
-        return []
-    usual = dict(flat(plain(registered.algorithms[group.algorithm])))
-    return [
-        word
-        for path, value in flat(group.runs[0].spec.get("numbers", {}))
-        if path in usual and usual[path] != value and not path.endswith("type")
-        for word in (f"--{group.algorithm}.{path}", str(value))
-    ]
-
-
-def _seeds(seeds: list[int]) -> str:
-    """Seeds as the command line takes them: a count, or ranges."""
-    ordered = sorted(seeds)
-    if ordered == list(range(len(ordered))):
-        return str(len(ordered))
-    first, last = ordered[0], ordered[-1]
-    if ordered == list(range(first, last + 1)):
-        return f"{first}-{last}"
-    return ",".join(str(seed) for seed in ordered)

@@ -68,28 +68,36 @@ class Gate:
         """The appendix's figure: what the first set point's x alone changes, for three gates.
 
         Without noise; the other parameters are those of a stable controller. Paths (3, k, t, 2),
-        rewards (3, m) over x (m,).
+        rewards (3, m) over x (m,); the walls and the goal to draw with them.
         """
         x = np.linspace(-10.0, 10.0, 401)
         gain = np.array([8.0, 0.0, 0.0, 8.0])
         against_drift = -np.array(DRIFT)
         below = [*gain, *against_drift, 0.0]
         thetas = np.array([[*gain, *against_drift, set_point, *below] for set_point in x])
-        paths: list[Array] = []
-        rewards: list[Array] = []
         flight_free = point_mass(thetas, np.zeros((len(x), STEPS, 2)))
-        for width in LANDSCAPE_WIDTHS:
-            gates = np.tile([LANDSCAPE_GATE, width / 2], (len(x), 1))
-            flight = stop_at_wall(*flight_free, gates)
-            rewards.append(self.outcomes(flight).rewards)
-            paths.append(flight.positions[::16])
+        half_widths = [width / 2 for width in LANDSCAPE_WIDTHS]
+        flights = [
+            stop_at_wall(*flight_free, np.tile([LANDSCAPE_GATE, half], (len(x), 1)))
+            for half in half_widths
+        ]
+        every = 16  # paths one is drawn, and among them one through the narrowest gate
+        through = np.flatnonzero(~flights[-1].crashed)
+        kept = slice(int(through[len(through) // 2]) % every, None, every)
+        walls = [
+            [(-20.0, LANDSCAPE_GATE - half), (LANDSCAPE_GATE + half, 20.0)] for half in half_widths
+        ]
+        ends = np.array(walls)  # (3, 2, 2): x of both parts of the wall
         heads = [f"gate at {LANDSCAPE_GATE:g}, {width:g} wide" for width in LANDSCAPE_WIDTHS]
         return {
-            "paths": np.array(paths, dtype=np.float32),
-            "rewards": np.array(rewards),
+            "paths": np.array([flight.positions[kept] for flight in flights], dtype=np.float32),
+            "rewards": np.array([self.outcomes(flight).rewards for flight in flights]),
             "varied": x,
             "heads": np.array(heads),
             "label": np.array("x of the first set point"),
+            "points": np.array([GOAL]),
+            "lines": np.stack([ends, np.full_like(ends, WALL_Y)], axis=-1),
+            "limits": np.array([(-8.0, 8.0), (-1.0, 6.0)]),
         }
 
     def draw(self, context: Array, trajectories: Array, axes: Any) -> None:

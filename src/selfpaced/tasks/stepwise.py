@@ -40,9 +40,7 @@ class StepwiseTask(ABC):
 
     @property
     def theta_space(self) -> Box:
-        """Rows of K and k, one action after the other."""
-        size = self.actions * (self.observation_space.dimension + 1)
-        return Box([-LARGEST_GAIN] * size, [LARGEST_GAIN] * size)
+        return controller_space(self.observation_space.dimension, self.actions)
 
     @abstractmethod
     def begin(self, contexts: Array) -> Array:
@@ -73,13 +71,7 @@ class StepwiseTask(ABC):
     def _controlled(self, contexts: Array, thetas: Array) -> tuple[Outcomes, Array]:
         """Every row by its own affine controller."""
         contexts, thetas = checked_batch(self, contexts, thetas)
-        gains = thetas.reshape(len(thetas), self.actions, -1)
-
-        def act(seen: Array, rows: IntArray) -> Array:
-            K, k = gains[rows, :, :-1], gains[rows, :, -1]
-            return (K @ seen[:, :, None])[:, :, 0] + k
-
-        return self._play(contexts, act)
+        return self._play(contexts, affine_controllers(thetas, self.actions))
 
     def _play(
         self, contexts: Array, act: Callable[[Array, IntArray], Array]
@@ -102,3 +94,20 @@ class StepwiseTask(ABC):
                 rows = rows[~step.ended]
             paths[:, t] = states[:, :2]
         return Outcomes(rewards, solved.astype(float)), paths
+
+
+def controller_space(inputs: int, outputs: int) -> Box:
+    """Where the thetas of affine controllers lie: rows of K and k, one output after the other."""
+    size = outputs * (inputs + 1)
+    return Box([-LARGEST_GAIN] * size, [LARGEST_GAIN] * size)
+
+
+def affine_controllers(thetas: Array, outputs: int) -> Callable[[Array, IntArray], Array]:
+    """K o + k of observations o (k, inputs), row by row by its own of `thetas` (n, ...)."""
+    gains = thetas.reshape(len(thetas), outputs, -1)
+
+    def act(seen: Array, rows: IntArray) -> Array:
+        K, k = gains[rows, :, :-1], gains[rows, :, -1]
+        return (K @ seen[:, :, None])[:, :, 0] + k
+
+    return act
