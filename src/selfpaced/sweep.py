@@ -93,6 +93,8 @@ def plan(
     """
     if not experiments or not seeds:
         raise ValueError("experiments and seeds must name at least one each; got none")
+    for seed in seeds:
+        check_at_least("seeds", seed, 0)
     overrides = overrides or {}
     found = [find_experiment(name) for name in experiments]
     chosen = {e.name: list(algorithms or e.algorithms) for e in found}
@@ -149,10 +151,10 @@ def _check_portable(job: Job) -> None:
 def execute_all(jobs: Sequence[Job], engine: Engine, watcher: Watcher) -> None:
     """Execute what is not done yet."""
     missing = [job for job in jobs if not job.done]
-    for job in missing:
-        ask_for(job.folder, job.spec, job.iterations)
     for job in {job.experiment.name: job for job in missing}.values():
         write_setting(job.out, setting_of(job.experiment, job.reference))
+    for job in missing:
+        ask_for(job.folder, job.spec, job.iterations)
     if missing:
         engine.run(missing, watcher)
 

@@ -74,13 +74,24 @@ def test_the_end_of_an_episode_tells_return_and_success():
     env = made()
     env.queue_contexts([[0.5, 2.0]])
     env.reset(seed=0)
-    ended, steps, info = False, 0, {}
+    ended, steps = False, 0
     while not ended:
-        assert "episode_return" not in info
         *_, ended, _, info = env.step(np.zeros(1, dtype=np.float32))
         steps += 1
     assert info["episode_return"] == 2.0 * steps
     assert info["episode_success"] == 1.0
+
+
+def test_a_time_limit_around_the_wrapper_ends_episodes_as_well():
+    env = gymnasium.wrappers.TimeLimit(made(), 2)
+    env.get_wrapper_attr("queue_contexts")([[0.5, 2.0]])
+    env.reset()
+    env.unwrapped.left = 4  # steps that the environment itself would take
+    for _ in range(2):
+        *_, ended, truncated, info = env.step(np.zeros(1, dtype=np.float32))
+    assert truncated
+    assert not ended
+    assert info["episode_return"] == 4.0
 
 
 def test_an_environment_without_successes_says_nan():

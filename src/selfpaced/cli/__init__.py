@@ -267,6 +267,7 @@ def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
     from selfpaced.cli.progress import Bars
     from selfpaced.cli.tables import print_table
     from selfpaced.report.data import groups
+    from selfpaced.report.faults import in_a_line
     from selfpaced.report.figures import final_trajectories, learning_curves
     from selfpaced.store import finished_runs
     from selfpaced.sweep import execute_all, make_engine, plan, seeds_from, shard_from
@@ -297,7 +298,11 @@ def _run(command: Run, overrides: dict[str, str], console: "Console") -> int:
             figures = {"": learning_curves(shown, setting.title)}
             task = setting.problem().task
             if hasattr(task, "draw"):
-                figures["-trajectories"] = final_trajectories(shown, task, setting.title)
+                try:
+                    figures["-trajectories"] = final_trajectories(shown, task, setting.title)
+                except Exception as error:  # of a user's draw: the runs are safe
+                    text = f"no figure of trajectories: draw raised {in_a_line(error)}"
+                    console.print(text, markup=False, highlight=False, soft_wrap=True)
             for suffix, figure in figures.items():
                 if figure is not None:
                     path = command.out / f"{name}{suffix}.png"

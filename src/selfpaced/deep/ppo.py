@@ -62,6 +62,8 @@ class PPO:
         names = ("environments", "steps", "minibatches", "epochs", "n_samples", "buffer_size")
         for name in names:
             check_at_least(name, getattr(self, name), 1)
+        for units in self.hidden:
+            check_at_least("hidden", units, 1)
         check_positive("learning_rate", self.learning_rate)
         if self.environments * self.steps % self.minibatches:
             raise ValueError(

@@ -34,8 +34,9 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     `observe_context`: append the context to observations, scaled to [-1, 1]. `success`: the entry
     of `info` that says so at the end of an episode, or a function of `info`.
 
-    Every `info` has the "context" of its episode, float64, exactly what was applied; the last one
-    also has "episode_return" and "episode_success" (nan where nothing says).
+    Every `info` has the "context" of its episode, float64, exactly what was applied; that of a
+    step also has "episode_return" and "episode_success" so far (nan where nothing says). The last
+    one counts, whoever ends the episode, be it a time limit around this wrapper.
     """
 
     def __init__(
@@ -101,10 +102,12 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, ended, truncated, info = self.env.step(action)
         self._return += float(reward)
-        info = {**info, "context": self._queue.current.copy()}
-        if ended or truncated:
-            info["episode_return"] = self._return
-            info["episode_success"] = self._succeeded(info)
+        info = {
+            **info,
+            "context": self._queue.current.copy(),
+            "episode_return": self._return,
+            "episode_success": self._succeeded(info),
+        }
         return self._seen(observation), reward, ended, truncated, info
 
     def _succeeded(self, info: Mapping[str, Any]) -> float:
