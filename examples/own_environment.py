@@ -40,7 +40,8 @@ def set_mass(environment, context):
 
 
 def swing_up(**arguments):
-    environment = RescaleAction(Pendulum(gymnasium.make("Pendulum-v1", **arguments)), -1.0, 1.0)
+    one = np.float32(1.0)  # actions in [-1, 1], as PPO and GymTask want them
+    environment = RescaleAction(Pendulum(gymnasium.make("Pendulum-v1", **arguments)), -one, one)
     return ContextualEnv(environment, Box([0.2], [1.2]), apply=set_mass)
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from selfpaced.cli import main
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -44,3 +46,25 @@ def test_ask_tell_continues_after_a_stop_as_if_there_had_been_none(tmp_path, mon
     printed = capsys.readouterr().out
     assert printed.count("continuing") == 3
     assert "continuing: batch 1, trial 7" in printed
+
+
+def test_a_curriculum_in_a_script_runs_and_prints_both(capsys):
+    pytest.importorskip("stable_baselines3", reason="needs the extra sb3")
+    load("sb3_curriculum").main(steps=2048)
+    assert capsys.readouterr().out.count("% on the target") == 2
+
+
+def test_an_own_environment_gets_a_sweep(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("stable_baselines3", reason="needs the extra sb3")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.chdir(EXAMPLES)
+    words = ["--algorithms", "selfpaced", "--iterations", "1", "--seeds", "1"]
+    out = ["--out", str(tmp_path)]
+    assert main(["run", "own_environment:SWING_UP", *words, *out]) == 0
+    assert "swing-up" in capsys.readouterr().out
+
+
+def test_the_same_teacher_serves_both_kinds_of_learner(capsys):
+    pytest.importorskip("stable_baselines3", reason="needs the extra sb3")
+    load("same_teacher").main(iterations=3, steps=1)
+    assert capsys.readouterr().out.count("contexts at") == 2
