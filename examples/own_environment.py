@@ -8,6 +8,7 @@ just be lifted, the target needs a swing. From the folder of this file:
 """
 
 import gymnasium
+import numpy as np
 from gymnasium.wrappers import RescaleAction
 
 from selfpaced import (
