@@ -19,7 +19,7 @@ ORDER = [
     {"experiments"},
     {"training"},
     {"store"},
-    {"packed"},
+    {"packed", "logbook"},
     {"report", "engines"},
     {"sweep"},
     {"watch", "scene"},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from selfpaced.learners.schedule import Progress as Progress
     from selfpaced.learners.sprl import SPRL as SPRL
     from selfpaced.learners.sprl import VarianceFloor as VarianceFloor
+    from selfpaced.logbook import Logbook as Logbook
     from selfpaced.maths.box import Box as Box
     from selfpaced.maths.features import PolynomialFeatures as PolynomialFeatures
     from selfpaced.maths.features import RBFFeatures as RBFFeatures
@@ -68,6 +69,7 @@ _HOMES = {
     "learners.creps": ("CREPS",),
     "learners.schedule": ("FractionOfGain", "FractionOfReward", "Progress"),
     "learners.sprl": ("SPRL", "VarianceFloor"),
+    "logbook": ("Logbook",),
     "maths.box": ("Box",),
     "maths.features": ("PolynomialFeatures", "RBFFeatures", "linear_features", "rbf_grid"),
     "maths.gaussian": ("Gaussian",),

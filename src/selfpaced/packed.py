@@ -175,7 +175,9 @@ def _pack_group(
             found = {(i, k): value for (i, k), value in found.items() if i < SHOWN_SEEDS}
         values = _stacked(found, (len(runs), len(kept)))
         columns[f"metric.{name}"] = _compact(values, exact=name in EXACT)
-    columns |= _pack_policies([run.policy for run in runs])
+    policies = [run.policy for run in runs if run.policy is not None]
+    if len(policies) == len(runs):
+        columns |= _pack_policies(policies)
     columns["contexts"] = np.array([run.contexts for run in runs], dtype=np.float32)
     paths = [
         _thinned(run.trajectories) for run in runs[:SHOWN_SEEDS] if run.trajectories is not None
@@ -276,7 +278,9 @@ def _pack_covariances(covariances: Array) -> dict[str, AnyArray]:
     return {"policy.chol": counted[:, rows, columns].astype(kind), "policy.unit": units}
 
 
-def _unpack_policy(columns: dict[str, AnyArray], i: int) -> Policy:
+def _unpack_policy(columns: dict[str, AnyArray], i: int) -> Policy | None:
+    if not any(column.startswith("policy.") for column in columns):
+        return None
     arrays: dict[str, AnyArray] = {}
     for column, values in columns.items():
         name = column.removeprefix("policy.")

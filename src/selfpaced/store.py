@@ -293,7 +293,7 @@ class RunFiles:
     def _conclude(
         self,
         result: dict[str, Any],
-        policy: Policy,
+        policy: Policy | None,
         contexts: AnyArray,
         trajectories: AnyArray | None,
     ) -> None:
@@ -302,7 +302,9 @@ class RunFiles:
         arrays: State = {"contexts": contexts}
         if trajectories is not None:
             arrays["trajectories"] = trajectories
-        files = {"policy.npz": npz_bytes(policy.arrays()), "final.npz": npz_bytes(arrays)}
+        files = {"final.npz": npz_bytes(arrays)}
+        if policy is not None:
+            files["policy.npz"] = npz_bytes(policy.arrays())
         (self.folder / "result.json").unlink(missing_ok=True)  # of the run before it was continued
         for name, content in files.items():
             write_atomically(self.folder / name, content)
@@ -385,7 +387,7 @@ class StoredRun:
     records: list[Record]
     result: dict[str, Any]
     cpu_seconds: float
-    policy: Policy
+    policy: Policy | None  # None of a training that is not ours, see `Logbook`
     contexts: AnyArray  # (10, d_c), of the target
     trajectories: AnyArray | None  # (10, t, d) on those contexts
 
@@ -448,7 +450,7 @@ def read_run(folder: Path) -> StoredRun:
         [_with_nan(json.loads(line)) for line in content["metrics.jsonl"].splitlines()],
         _with_nan(result),
         _cpu_seconds(folder),
-        load_policy(folder / "policy.npz"),
+        load_policy(folder / "policy.npz") if "policy.npz" in content else None,
         final["contexts"],
         final.get("trajectories"),
     )

@@ -64,6 +64,8 @@ def _opened(folder: Path, context: Sequence[float] | None) -> tuple[Any, Policy,
     if not (folder / "result.json").exists():
         raise ValueError(f"run must be the folder of a finished run; {folder} is none")
     run = read_run(folder)
+    if run.policy is None:
+        raise ValueError(f"run must have a policy; the one in {folder} is kept by its own script")
     known = read_settings(folder.absolute().parents[2]).get(run.experiment)
     reference = run.experiment if known is None else known.reference or run.experiment
     problem = find_experiment(reference).problem()

@@ -52,7 +52,7 @@ def setting_of(experiment: Experiment, reference: str = "") -> Setting:
         experiment.title,
         reference,
         experiment.iterations,
-        experiment.evolution or _evenly(experiment.iterations),
+        experiment.evolution or evenly(experiment.iterations),
         _context_names(problem.task, box.dimension),
         box.low,
         box.high,
@@ -81,7 +81,7 @@ def setting_from_spec(spec: dict[str, Any], iterations: int) -> Setting:
     problem = spec["problem"]
     name, low = str(spec["experiment"]), np.array(problem["contexts"]["low"], dtype=float)
     return Setting(
-        *(name, name, "", iterations, _evenly(iterations)),
+        *(name, name, "", iterations, evenly(iterations)),
         _numbered(len(low)),
         low,
         np.array(problem["contexts"]["high"], dtype=float),
@@ -108,6 +108,7 @@ def _numbered(dimension: int) -> tuple[str, ...]:
     return tuple(f"context {i + 1}" for i in range(dimension))
 
 
-def _evenly(iterations: int) -> tuple[int, ...]:
+def evenly(iterations: int) -> tuple[int, ...]:
+    """Iterations to show where nobody has said which."""
     shown = np.linspace(iterations / EVOLUTION_SHOWN, iterations, EVOLUTION_SHOWN).round()
     return tuple(sorted({max(1, int(i)) for i in shown}))

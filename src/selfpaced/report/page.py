@@ -300,7 +300,9 @@ def _health(members: list[Group]) -> str:
         found = [
             (run.seed, finding)
             for run in group.runs
-            for finding in findings(run.records, run.policy.dimension)
+            for finding in findings(
+                run.records, None if run.policy is None else run.policy.dimension
+            )
         ]
         for who, finding in summarised(found):
             blocks += (
