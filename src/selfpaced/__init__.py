@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from selfpaced.experiments import experiment as experiment
     from selfpaced.learners.cmaes import CMAES as CMAES
     from selfpaced.learners.creps import CREPS as CREPS
+    from selfpaced.learners.ready import Ready as Ready
     from selfpaced.learners.schedule import FractionOfGain as FractionOfGain
     from selfpaced.learners.schedule import FractionOfReward as FractionOfReward
     from selfpaced.learners.schedule import Progress as Progress
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from selfpaced.maths.policy import LinearGaussianPolicy as LinearGaussianPolicy
     from selfpaced.maths.policy import constant_policy as constant_policy
     from selfpaced.maths.policy import load_policy as load_policy
+    from selfpaced.maths.readiness import Readiness as Readiness
     from selfpaced.randomness import generator_state as generator_state
     from selfpaced.randomness import restored_generator as restored_generator
     from selfpaced.report.data import load as load
@@ -67,6 +69,7 @@ _HOMES = {
     "experiments": ("EXPERIMENTS", "Experiment", "experiment"),
     "learners.cmaes": ("CMAES",),
     "learners.creps": ("CREPS",),
+    "learners.ready": ("Ready",),
     "learners.schedule": ("FractionOfGain", "FractionOfReward", "Progress"),
     "learners.sprl": ("SPRL", "VarianceFloor"),
     "logbook": ("Logbook",),
@@ -75,6 +78,7 @@ _HOMES = {
     "maths.gaussian": ("Gaussian",),
     "maths.network": ("NetworkPolicy",),
     "maths.policy": ("LinearGaussianPolicy", "constant_policy", "load_policy"),
+    "maths.readiness": ("Readiness",),
     "randomness": ("generator_state", "restored_generator"),
     "report.data": ("load",),
     "sweep": ("run",),

@@ -43,6 +43,7 @@ BALL_IN_A_CUP = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.35,  # Table 1
+            ready=None,
             schedule=FractionOfReward(
                 zeta=3.0,  # Table 1
                 k_alpha=15,  # Table 1
@@ -52,6 +53,7 @@ BALL_IN_A_CUP = Experiment(
             buffer_size=5,  # Table 1
             variance_floor=VarianceFloor(variance=0.01, until_kl=200.0),  # appendix
         ),
+        "sprl-ready": SPRL(n_samples=16),  # docs/beyond-the-paper.md
         "creps": CREPS(epsilon=0.35, n_samples=16, buffer_size=5),  # Table 1
         "cmaes": CMAES(n_samples=16, buffer_size=5),  # the same budget
         "goalgan": CREPS(

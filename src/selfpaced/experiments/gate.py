@@ -47,6 +47,7 @@ GATE_PRECISION = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.4,  # Table 1
+            ready=None,
             schedule=FractionOfReward(
                 zeta=0.02,  # Table 1
                 k_alpha=140,  # Table 1
@@ -55,6 +56,7 @@ GATE_PRECISION = Experiment(
             n_samples=100,  # Table 1
             buffer_size=10,  # Table 1
         ),
+        "sprl-ready": SPRL(n_samples=100),  # docs/beyond-the-paper.md
         "creps": CREPS(epsilon=0.4, n_samples=100, buffer_size=10),  # Table 1
         "cmaes": CMAES(n_samples=100, buffer_size=10),  # the same budget
         "goalgan": CREPS(
@@ -82,6 +84,7 @@ GATE_GLOBAL = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.25,  # Table 1
+            ready=None,
             schedule=FractionOfReward(
                 zeta=0.002,  # Table 1
                 k_alpha=140,  # Table 1
@@ -90,6 +93,7 @@ GATE_GLOBAL = Experiment(
             n_samples=100,  # Table 1
             buffer_size=10,  # Table 1
         ),
+        "sprl-ready": SPRL(n_samples=100),  # docs/beyond-the-paper.md
         "creps": CREPS(epsilon=0.25, n_samples=100, buffer_size=10),  # Table 1
         "goalgan": CREPS(
             epsilon=0.25,

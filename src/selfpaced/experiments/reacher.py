@@ -44,6 +44,7 @@ def _problem(task: type[ReacherTask], target: Gaussian) -> Problem:
 EPISODIC: dict[str, Algorithm] = {
     "sprl": SPRL(
         epsilon=0.5,  # Table 1
+        ready=None,
         schedule=FractionOfReward(
             zeta=0.15,  # Table 1
             k_alpha=90,  # Table 1
@@ -53,6 +54,7 @@ EPISODIC: dict[str, Algorithm] = {
         buffer_size=10,  # Table 1
         variance_floor=VarianceFloor(variance=3e-5, until_kl=20.0),  # appendix
     ),
+    "sprl-ready": SPRL(n_samples=50),  # docs/beyond-the-paper.md
     "creps": CREPS(epsilon=0.5, n_samples=50, buffer_size=10),  # Table 1
     "cmaes": CMAES(n_samples=50, buffer_size=10),  # the same budget
     "goalgan": CREPS(

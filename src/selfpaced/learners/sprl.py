@@ -6,12 +6,20 @@ import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
+from selfpaced.learners.ready import Ability, Ready, widened
 from selfpaced.learners.schedule import FractionOfGain, Progress, Schedule
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.fit import fit_joint, with_entropy_floor
+from selfpaced.maths.fit import fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.maths.reps import PolicyWeights, effective_samples, sprl_weights
+from selfpaced.maths.readiness import MOVES, Pace
+from selfpaced.maths.reps import (
+    PolicyWeights,
+    Weights,
+    creps_weights,
+    effective_samples,
+    sprl_weights,
+)
 from selfpaced.types import Metrics, Problem, Samples, State, Streams
 
 
@@ -29,14 +37,19 @@ class VarianceFloor:
 
 @dataclass(frozen=True, kw_only=True)
 class SPRL:
-    """Self-paced RL (Algorithm 1). The defaults are for a problem nobody has tuned."""
+    """Self-paced RL. The defaults are for a problem nobody has tuned.
+
+    By default contexts move on when the learner is `ready` for them. With `ready=None` it is
+    Algorithm 1 of the paper: contexts are weighed against the target by alpha of the `schedule`.
+    """
 
     epsilon: float = 0.4  # KL bound of one update, contexts and policy together (Eq. 3)
-    schedule: Schedule = field(default_factory=FractionOfGain)  # of alpha
+    ready: Ready | None = field(default_factory=Ready)
+    schedule: Schedule = field(default_factory=FractionOfGain)  # of alpha, if not `ready`
     n_samples: int = 50  # rollouts per iteration, M
     buffer_size: int = 10  # iterations whose samples are kept
     ridge: float = 1e-5  # on v in the dual, in units of the reward's temperature
-    variance_floor: VarianceFloor | None = None  # of the contexts
+    variance_floor: VarianceFloor | None = None  # of the contexts, if not `ready`
     policy_weights: PolicyWeights = "creps"  # or "derived", see appendix A
     min_entropy: float | None = None  # of the policy, in nats (the paper's future work)
 
@@ -75,6 +88,13 @@ class SPRLLearner:
         self._iteration = 0
         self._first_reward = np.nan
         self._multipliers = np.zeros(0)  # of the last dual, the next one's warm start
+        self._policy_weights = np.zeros(0)  # of the last update
+        self._pace: Pace | None = None
+        if numbers.ready is not None:
+            box = problem.task.context_space
+            self._pace = Pace(numbers.ready.pace, box, problem.target, self.contexts)
+            bound = numbers.ready.reward_bound
+            self._ability = Ability(None if bound is None else bound + problem.reward_shift)
 
     @property
     def context_distribution(self) -> Gaussian:
@@ -85,15 +105,25 @@ class SPRLLearner:
         return contexts, self.policy.sample(contexts, rng, self._task.theta_space)
 
     def tell(self, samples: Samples) -> Metrics:
-        numbers = self._numbers
-        self._buffer.append(checked_samples(samples, self._task))
+        samples = checked_samples(samples, self._task)
+        self._buffer.append(samples)
         if not self._buffer.full:
             return {}  # warm-up: sample, do not learn
-        data = self._buffer.pooled()
         self._iteration += 1
+        data = self._buffer.pooled()
+        ready = self._numbers.ready
+        metrics = self._weighed(data) if ready is None else self._readied(ready, data, samples)
+        return {**metrics, "kl_to_target": self.contexts.kl(self._target)}
 
+    def _weighed(self, data: Samples) -> Metrics:
+        """Algorithm 1: one update of policy and contexts, alpha KL against reward."""
         log_ratio = self._target.log_prob(data.contexts) - self.contexts.log_prob(data.contexts)
         alpha = self._alpha(data.rewards, -float(log_ratio.mean()))  # update schedule
+        metrics = self._joint_update(data, log_ratio, alpha)
+        return {"alpha": alpha, **metrics, **self._hold_floors(data.contexts)}
+
+    def _joint_update(self, data: Samples, log_ratio: Array, alpha: float) -> Metrics:
+        numbers = self._numbers
         weights = sprl_weights(  # optimise dual, calculate sample weights
             data.rewards,
             log_ratio,
@@ -114,23 +144,70 @@ class SPRLLearner:
             numbers.epsilon,
         )
         self.policy, self.contexts = fit.policy, fit.contexts  # assign
-        self._multipliers = weights.multipliers
         return {
-            "alpha": alpha,
-            "eta_p": weights.eta_p,
+            **self._of_weights(weights),
             "eta_mu": weights.eta_mu,
             "kl_policy": fit.kl_policy,
             "kl_contexts": fit.kl_contexts,
-            "ess_policy": effective_samples(weights.policy),
             "ess_contexts": effective_samples(weights.contexts),
+            "fit_kept_old": float(fit.kept_old),
+        }
+
+    def _of_weights(self, weights: Weights) -> Metrics:
+        """What the dual did; its minimum is where the next one starts."""
+        self._multipliers = weights.multipliers
+        self._policy_weights = weights.policy
+        return {
+            "eta_p": weights.eta_p,
+            "ess_policy": effective_samples(weights.policy),
             "newton_steps": weights.steps,
             "newton_gradient": weights.gradient,
             "dual_unconverged": float(not weights.converged),
             "epsilon_clamped": float(weights.clamped),
-            "fit_kept_old": float(fit.kept_old),
-            **self._hold_floors(data.contexts),
-            "kl_to_target": self.contexts.kl(self._target),
         }
+
+    def _readied(self, ready: Ready, data: Samples, newest: Samples) -> Metrics:
+        """Policy and contexts apart: contexts move when the policy can do the current ones."""
+        pace = self._pace
+        assert pace is not None
+        able = self._ability.of(newest, data.rewards)
+        move, before = pace.decide(able), (self.policy, self.contexts)
+        if np.ptp(data.rewards) == 0.0:  # nothing to learn from, and nothing to say who is able
+            return {"able": able, "move": float(MOVES.index("stay")), "kl_policy": 0.0}
+        if (
+            move == "search"
+        ):  # where can anything be done? Joint REPS, as in the paper's first phase
+            metrics = self._joint_update(data, np.zeros(len(data)), 0.0)
+            pace.found(self.contexts)
+        else:
+            metrics = self._policy_update(data, ready.temperature_floor)
+            pace.go(move)
+        self.contexts = pace.contexts
+        metrics["kl_contexts"] = before[1].kl(self.contexts)
+        if ready.corrected:
+            scale = widened(self._policy_weights, self.policy.A.shape[1])
+            covariance = scale * self.policy.covariance
+            self.policy = LinearGaussianPolicy(self.policy.features, self.policy.A, covariance)
+        held = ready.hold_entropy and move == "on"
+        if held and self.contexts.kl(self._target) >= ready.until_kl:
+            self.policy = with_entropy_floor(self.policy, before[0].entropy)
+        return {"able": able, "move": float(MOVES.index(move)), **metrics}
+
+    def _policy_update(self, data: Samples, temperature_floor: float) -> Metrics:
+        numbers, features = self._numbers, self._buffer.features()
+        weights = creps_weights(
+            data.rewards,
+            features,
+            features.mean(axis=0),
+            epsilon=numbers.epsilon,
+            ridge=numbers.ridge,
+            temperature_floor=temperature_floor,
+            start=self._multipliers,
+        )
+        fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, numbers.epsilon)
+        self.policy = fit.policy
+        metrics = self._of_weights(weights)
+        return {**metrics, "kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
 
     def _alpha(self, rewards: Array, kl: float) -> float:
         mean_reward = float(rewards.mean())
@@ -167,8 +244,15 @@ class SPRLLearner:
             "iteration": np.array(self._iteration),
             "first_reward": np.array(self._first_reward),
             "multipliers": self._multipliers,
+            **self._ready_state(),
             **{f"buffer.{name}": value for name, value in self._buffer.state().items()},
         }
+
+    def _ready_state(self) -> State:
+        if self._pace is None:
+            return {}
+        known = {f"pace.{name}": value for name, value in self._pace.arrays().items()}
+        return {**known, "ability": np.array([self._ability.first, self._ability.largest])}
 
     def restore(self, state: State) -> None:
         self.policy = LinearGaussianPolicy(self.policy.features, state["A"], state["covariance"])
@@ -177,3 +261,6 @@ class SPRLLearner:
         self._first_reward = float(state["first_reward"])
         self._multipliers = np.array(state["multipliers"], dtype=float)
         self._buffer.restore(part_of(state, "buffer."))
+        if self._pace is not None:
+            self._pace.restore(part_of(state, "pace."))
+            self._ability.first, self._ability.largest = state["ability"].tolist()

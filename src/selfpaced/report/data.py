@@ -13,7 +13,15 @@ from selfpaced.packed import packed_setting, read_packed
 from selfpaced.store import StoredRun, finished_runs, read_settings
 
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
-ORDER = ("sprl", "creps", "cmaes", "goalgan", "saggriac", "ppo")  # in tables and legends
+ORDER = (
+    "sprl",
+    "sprl-ready",
+    "creps",
+    "cmaes",
+    "goalgan",
+    "saggriac",
+    "ppo",
+)  # in tables and legends
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from selfpaced.types import State
 # Okabe and Ito's colours, which colour-blind people can tell apart; one per algorithm, everywhere.
 COLOURS = {
     "sprl": "#0072B2",
+    "sprl-ready": "#7B61C9",
     "creps": "#D55E00",
     "cmaes": "#009E73",
     "goalgan": "#CC79A7",
@@ -23,6 +24,7 @@ COLOURS = {
 OTHER = ("#444444", "#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#636363", "#E6550D")
 NAMES = {
     "sprl": "SPRL",
+    "sprl-ready": "SPRL, ready",
     "creps": "C-REPS",
     "cmaes": "CMA-ES",
     "goalgan": "GoalGAN",

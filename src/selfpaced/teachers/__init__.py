@@ -19,6 +19,7 @@ TEACHERS: dict[str, TeacherNumbers] = {
     "uniform": Uniform(),
     "selfpaced": SelfPaced(),
     "selfpaced-sprl": SelfPaced(form="sprl"),
+    "selfpaced-ready": SelfPaced(form="ready"),
     "currot": CurrOT(),
     "alpgmm": ALPGMM(),
     "plr": PLR(),

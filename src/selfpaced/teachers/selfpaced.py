@@ -5,14 +5,17 @@ from typing import Literal
 
 import numpy as np
 
+from selfpaced.learners.episodic import part_of
 from selfpaced.learners.schedule import FractionOfReward, Progress, Schedule
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, gaussian_over, with_variance_floor
 from selfpaced.maths.pacing import Step, step_to_target, step_to_value, weighed_step
+from selfpaced.maths.readiness import Pace, Readiness
 from selfpaced.teachers.episodes import Judged, Recent, judged
 from selfpaced.types import State
 
+ONE_FOR_ALL = Readiness()
 PAPERS = FractionOfReward(zeta=1.0, k_alpha=5)  # the rule; its numbers were the paper's per task
 
 
@@ -23,14 +26,17 @@ class SelfPaced:
     In the "threshold" form, until the expected value first reaches `bound`, it goes where the
     value is highest; from then on to the target, as far as the value stays above `bound`; where
     it has fallen below, it waits. In the form "sprl", the paper's, it always weighs the value
-    against alpha KL to the target, with alpha from `schedule`.
+    against alpha KL to the target, with alpha from `schedule`. In the form "ready" it takes steps
+    of a fixed KL when the current contexts are mastered, and back when they are lost, by the rule
+    that `SPRL` follows, too; judged by reward, an episode succeeds with at least `bound`.
     """
 
-    form: Literal["threshold", "sprl"] = "threshold"
+    form: Literal["threshold", "sprl", "ready"] = "threshold"
     judged_by: Judged = "success"
     bound: float = 0.5  # V_LB of the threshold form
     schedule: Schedule = PAPERS  # of alpha in the form "sprl", in updates
     epsilon: float = 0.15  # KL of one update
+    pace: Readiness = ONE_FOR_ALL  # of the form "ready"
     update_every: int = 50  # episodes, which the update rests on
     least_deviation: float = 0.02  # of every dimension, in widths of the box, until
     until_kl: float = 20.0  # the KL to the target is below this
@@ -40,8 +46,8 @@ class SelfPaced:
         check_positive("epsilon", self.epsilon)
         check_positive("least_deviation", self.least_deviation)
         check_positive("until_kl", self.until_kl)
-        if self.form not in ("threshold", "sprl"):
-            raise ValueError(f"form must be 'threshold' or 'sprl'; got {self.form!r}")
+        if self.form not in ("threshold", "sprl", "ready"):
+            raise ValueError(f"form must be 'threshold', 'sprl' or 'ready'; got {self.form!r}")
 
     def start(self, context_space: Box, target: Gaussian) -> "SelfPacedTeacher":
         return SelfPacedTeacher(self, context_space, target)
@@ -56,6 +62,7 @@ class SelfPacedTeacher:
         self._episodes = Recent(max(numbers.update_every, 1000), box.dimension)
         self._reached = False  # the bound, at least once
         self.failed_steps = 0
+        self._pace = Pace(numbers.pace, box, target, self.contexts)
         self._updates = 0
         self._first_value = np.nan
 
@@ -73,10 +80,14 @@ class SelfPacedTeacher:
             self._update()
 
     def _update(self) -> None:
-        step = self._step_to_bound() if self._numbers.form == "threshold" else self._step_weighed()
-        if step is not None:
-            self.failed_steps += step.failed
-            self.contexts = self._kept_wide(step.contexts)
+        if self._numbers.form == "ready":
+            self._step_when_ready()
+        else:
+            by_bound = self._numbers.form == "threshold"
+            step = self._step_to_bound() if by_bound else self._step_weighed()
+            if step is not None:
+                self.failed_steps += step.failed
+                self.contexts = self._kept_wide(step.contexts)
         self._episodes = Recent(max(self._numbers.update_every, 1000), self._box.dimension)
 
     def _step_to_bound(self) -> Step | None:
@@ -90,6 +101,20 @@ class SelfPacedTeacher:
         if not self._reached and np.ptp(values) > 0:
             return step_to_value(self.contexts, tried, values, numbers.epsilon)
         return None
+
+    def _step_when_ready(self) -> None:
+        tried, values = self._episodes.contexts, self._episodes.values
+        if self._numbers.judged_by == "reward":
+            values = (values >= self._numbers.bound).astype(float)
+        move = self._pace.decide(float(values.mean()))
+        if move == "search":
+            epsilon = self._numbers.pace.step
+            step = weighed_step(self.contexts, self._target, tried, values, 0.0, epsilon)
+            self.failed_steps += step.failed
+            self._pace.found(step.contexts)
+        else:
+            self._pace.go(move)
+        self.contexts = self._pace.contexts
 
     def _step_weighed(self) -> Step:
         tried, values = self._episodes.contexts, self._episodes.values
@@ -116,11 +141,13 @@ class SelfPacedTeacher:
             "reached": np.array(self._reached),
             "failed_steps": np.array(self.failed_steps),
             "updates": np.array([self._updates, self._first_value]),
+            **{f"pace.{name}": value for name, value in self._pace.arrays().items()},
             **{f"episodes.{name}": value for name, value in self._episodes.state().items()},
         }
 
     def restore(self, state: State) -> None:
         self.contexts = Gaussian(np.array(state["mean"]), np.array(state["covariance"]))
         self._reached, self.failed_steps = bool(state["reached"]), int(state["failed_steps"])
+        self._pace.restore(part_of(state, "pace."))
         self._updates, self._first_value = int(state["updates"][0]), float(state["updates"][1])
         self._episodes.restore({k: state[f"episodes.{k}"] for k in ("contexts", "values")})
