@@ -44,7 +44,7 @@ def test_warm_up_rollouts_count():
     assert [record["rollouts"] for record in run.records] == [100, 120, 140]
 
 
-@pytest.mark.parametrize("numbers", [SPRL(), CREPS()])
+@pytest.mark.parametrize("numbers", [SPRL(schedule=FractionOfGain()), CREPS()])
 def test_metrics_say_what_happened(numbers):
     last = drive(numbers.learner(problem()), 11)[-1]
     names = {"eta_p", "kl_policy", "ess_policy", "newton_steps", "fit_kept_old"}
@@ -106,7 +106,7 @@ def test_alpha_pulls_the_contexts_to_the_target():
 
 def test_the_variance_floor_holds_until_the_contexts_are_near():
     floor = VarianceFloor(variance=0.02, until_kl=5.0)
-    learner = SPRL(variance_floor=floor).learner(problem())
+    learner = SPRL(schedule=FractionOfGain(), variance_floor=floor).learner(problem())
     held = []
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -132,7 +132,7 @@ def test_the_entropy_bound_holds():
 
 @pytest.mark.parametrize("weights", ["creps", "derived"])
 def test_both_kinds_of_policy_weights_learn(weights):
-    run = train(problem(), SPRL(policy_weights=weights), iterations=60)
+    run = train(problem(), SPRL(schedule=FractionOfGain(), policy_weights=weights), iterations=60)
     assert run.reward > run.records[0]["target_reward"]
 
 

@@ -43,7 +43,6 @@ BALL_IN_A_CUP = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.35,  # Table 1
-            ready=None,
             schedule=FractionOfReward(
                 zeta=3.0,  # Table 1
                 k_alpha=15,  # Table 1

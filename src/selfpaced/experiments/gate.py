@@ -47,7 +47,6 @@ GATE_PRECISION = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.4,  # Table 1
-            ready=None,
             schedule=FractionOfReward(
                 zeta=0.02,  # Table 1
                 k_alpha=140,  # Table 1
@@ -84,7 +83,6 @@ GATE_GLOBAL = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.25,  # Table 1
-            ready=None,
             schedule=FractionOfReward(
                 zeta=0.002,  # Table 1
                 k_alpha=140,  # Table 1

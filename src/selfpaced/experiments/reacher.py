@@ -44,7 +44,6 @@ def _problem(task: type[ReacherTask], target: Gaussian) -> Problem:
 EPISODIC: dict[str, Algorithm] = {
     "sprl": SPRL(
         epsilon=0.5,  # Table 1
-        ready=None,
         schedule=FractionOfReward(
             zeta=0.15,  # Table 1
             k_alpha=90,  # Table 1

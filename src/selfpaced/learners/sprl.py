@@ -1,13 +1,13 @@
 """Self-paced reinforcement learning, Algorithm 1 of the paper."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
 from selfpaced.learners.ready import Ability, Ready, widened
-from selfpaced.learners.schedule import FractionOfGain, Progress, Schedule
+from selfpaced.learners.schedule import Progress, Schedule
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.fit import fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
@@ -39,18 +39,18 @@ class VarianceFloor:
 class SPRL:
     """Self-paced RL. The defaults are for a problem nobody has tuned.
 
-    By default contexts move on when the learner is `ready` for them. With `ready=None` it is
-    Algorithm 1 of the paper: contexts are weighed against the target by alpha of the `schedule`.
+    With a `schedule` of alpha it is Algorithm 1 of the paper: reward is weighed against the KL to
+    the target. Without one, contexts move on when the learner is `ready` for them.
     """
 
     epsilon: float = 0.4  # KL bound of one update, contexts and policy together (Eq. 3)
-    ready: Ready | None = field(default_factory=Ready)
-    schedule: Schedule = field(default_factory=FractionOfGain)  # of alpha, if not `ready`
+    schedule: Schedule | None = None  # of alpha
+    ready: Ready | None = None  # the rule where there is no schedule; `Ready()` if not given
     n_samples: int = 50  # rollouts per iteration, M
     buffer_size: int = 10  # iterations whose samples are kept
     ridge: float = 1e-5  # on v in the dual, in units of the reward's temperature
-    variance_floor: VarianceFloor | None = None  # of the contexts, if not `ready`
-    policy_weights: PolicyWeights = "creps"  # or "derived", see appendix A
+    variance_floor: VarianceFloor | None = None  # of the contexts, with a schedule
+    policy_weights: PolicyWeights = "creps"  # with a schedule; or "derived", see appendix A
     min_entropy: float | None = None  # of the policy, in nats (the paper's future work)
 
     def __post_init__(self) -> None:
@@ -62,6 +62,19 @@ class SPRL:
             raise ValueError(
                 f"policy_weights must be 'creps' or 'derived'; got {self.policy_weights!r}"
             )
+        if self.schedule is None and self.ready is None:
+            object.__setattr__(self, "ready", Ready())
+        if self.ready is not None:
+            self._check_ready()
+
+    def _check_ready(self) -> None:
+        """Nothing is given that the rule would not look at."""
+        if self.schedule is not None:
+            raise ValueError("schedule and ready exclude each other; got both")
+        if self.variance_floor is not None:
+            raise ValueError("variance_floor needs a schedule; ready has pace.least_deviation")
+        if self.policy_weights != "creps":
+            raise ValueError(f"policy_weights needs a schedule; got {self.policy_weights!r}")
 
     def learner(self, problem: Problem) -> "SPRLLearner":
         """The object to `ask` and `tell`, for closing the loop by hand."""
@@ -191,7 +204,8 @@ class SPRLLearner:
         held = ready.hold_entropy and move == "on"
         if held and self.contexts.kl(self._target) >= ready.until_kl:
             self.policy = with_entropy_floor(self.policy, before[0].entropy)
-        return {"able": able, "move": float(MOVES.index(move)), **metrics}
+        raised = self._hold_entropy()
+        return {"able": able, "move": float(MOVES.index(move)), **metrics, **raised}
 
     def _policy_update(self, data: Samples, temperature_floor: float) -> Metrics:
         numbers, features = self._numbers, self._buffer.features()
@@ -214,26 +228,27 @@ class SPRLLearner:
         if self._iteration == 1:
             self._first_reward = mean_reward
         progress = Progress(self._iteration, mean_reward, self._first_reward, kl)
-        alpha = self._numbers.schedule.alpha(progress)
+        schedule = self._numbers.schedule
+        alpha = 0.0 if schedule is None else schedule.alpha(progress)
         if not (np.isfinite(alpha) and alpha >= 0):
             raise ValueError(f"schedule must give a finite alpha of at least 0; got {alpha}")
         return alpha
 
     def _hold_floors(self, contexts: Array) -> Metrics:
         """Raise the contexts' variance and the policy's entropy to their floors, if set."""
-        floor, least = self._numbers.variance_floor, self._numbers.min_entropy
-        before = self.contexts, self.policy
+        floor, before = self._numbers.variance_floor, self.contexts
         if floor is not None:
             densities = self.contexts.log_prob(contexts) - self._target.log_prob(contexts)
             if densities.mean() > floor.until_kl:
                 self.contexts = with_variance_floor(self.contexts, floor.variance)
+        raised = not np.array_equal(self.contexts.covariance, before.covariance)
+        return {"variance_raised": float(raised), **self._hold_entropy()}
+
+    def _hold_entropy(self) -> Metrics:
+        least, before = self._numbers.min_entropy, self.policy
         if least is not None:
             self.policy = with_entropy_floor(self.policy, least)
-        raised = [
-            not np.array_equal(self.contexts.covariance, before[0].covariance),
-            self.policy is not before[1],
-        ]
-        return {"variance_raised": float(raised[0]), "entropy_raised": float(raised[1])}
+        return {"entropy_raised": float(self.policy is not before)}
 
     def state(self) -> State:
         return {

@@ -71,6 +71,8 @@ def _last(records: list[Record], name: str) -> float:
 
 
 def _stalled(records: list[Record]) -> Finding | None:
+    if "move" in records[-1]:
+        return None  # contexts that move only when mastered do not stall: see `_turned_back`
     kl, success = _column(records, "kl_to_target"), _column(records, "success")
     third = len(records) // 3
     if third < 3 or np.isnan(kl[-third:]).any() or kl[-1] < ARRIVED:
@@ -143,6 +145,8 @@ def _unreachable(records: list[Record]) -> Finding | None:
     kl, success = _column(records, "kl_to_target"), _column(records, "success")
     if np.isnan(kl).all() or kl[-1] < ARRIVED:
         return None
+    if "move" in records[-1]:
+        return _turned_back(records, kl, success)
     steps = np.flatnonzero(np.diff(kl) < -0.05 * kl[:-1])
     changes = success[steps + 1] - success[steps]
     changes = changes[~np.isnan(changes)]
@@ -153,4 +157,20 @@ def _unreachable(records: list[Record]) -> Finding | None:
         f"success fell by {-np.median(changes):.0%} when the contexts moved "
         f"({len(changes)} moves), still {kl[-1]:.3g} nats from the target",
         "smaller steps (epsilon), or contexts between here and the target that can be solved",
+    )
+
+
+def _turned_back(records: list[Record], kl: Array, success: Array) -> Finding | None:
+    """Of contexts that move on when they are mastered: whether they still come nearer."""
+    third = len(records) // 3
+    if third < 3:
+        return None
+    fall = 1 - kl[-third:].min() / max(kl[: len(kl) - third].min(), 1e-12)
+    if fall > STILL:
+        return None
+    return Finding(
+        "unreachable",
+        f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
+        f"third {np.nanmedian(success[-third:]):.0%} of the rollouts there succeeded",
+        "a target that can be solved, more samples per update (n_samples), or more iterations",
     )

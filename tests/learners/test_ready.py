@@ -1,0 +1,142 @@
+"""SPRL without a schedule: invariances, tasks without success, targets out of reach."""
+
+import numpy as np
+import pytest
+
+from selfpaced import (
+    SPRL,
+    Box,
+    FractionOfGain,
+    FunctionTask,
+    Gaussian,
+    Problem,
+    Readiness,
+    Ready,
+    Samples,
+    VarianceFloor,
+    train,
+)
+from selfpaced.learners.ready import Ability, widened
+from selfpaced.report.health import findings
+
+BOXES = Box([0.0, 0.05], [1.0, 1.0]), Box([-3.0], [3.0])
+TARGET = Gaussian([0.9, 0.1], np.diag([1e-3, 1e-4]))
+
+
+def hit(contexts, thetas):
+    """A bolt of width `size` at `place`: reward for coming near, success within."""
+    place, size = contexts.T
+    miss = np.abs(thetas[:, 0] - 3 * place + 1.5)
+    return np.exp(-miss / size), miss < size
+
+
+def problem(reward=lambda r: r, task=hit, successes=True, target=TARGET):
+    def function(contexts, thetas):
+        rewards, solved = task(contexts, thetas)
+        return (reward(rewards), solved) if successes else reward(rewards)
+
+    return Problem(FunctionTask(function, *BOXES), target)
+
+
+def test_a_hard_target_is_reached_with_defaults_only():
+    run = train(problem(), SPRL(), iterations=100)
+    assert run.success >= 0.9
+    assert run.records[-1]["kl_to_target"] < 1.0
+
+
+def thetas_and_contexts(made, numbers=None, batches=40):
+    learner, rng = (numbers or SPRL()).learner(made), np.random.default_rng(0)
+    rows = []
+    for _ in range(batches):
+        contexts, thetas = learner.ask(rng)
+        outcomes = made.task.evaluate(contexts, thetas, rng)
+        learner.tell(Samples(contexts, thetas, *outcomes))
+        rows.append(np.hstack([contexts, thetas]))
+    return np.concatenate(rows)
+
+
+@pytest.mark.parametrize("successes", [True, False])
+@pytest.mark.parametrize(
+    "change", [lambda r: r - 1000.0, lambda r: 1e-3 * r, lambda r: 1e6 * r - 1e7]
+)
+def test_shifted_and_scaled_rewards_change_nothing_that_is_learned(change, successes):
+    plain = thetas_and_contexts(problem(successes=successes))
+    other = thetas_and_contexts(problem(change, successes=successes))
+    np.testing.assert_allclose(other, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_a_task_that_knows_no_success_gets_there_by_its_rewards():
+    run = train(problem(lambda r: r - 5.0, successes=False), SPRL(), iterations=120)
+    assert run.records[-1]["kl_to_target"] < 5.0
+    assert run.reward > -5.0 + 0.5
+
+
+def test_a_bound_on_the_reward_can_stand_for_success():
+    numbers = SPRL(ready=Ready(reward_bound=np.exp(-1.0)))  # the same as miss < size
+    by_bound = thetas_and_contexts(problem(successes=False), numbers)
+    np.testing.assert_allclose(by_bound, thetas_and_contexts(problem()))
+
+
+def test_a_target_out_of_reach_is_approached_and_said_to_be_unreachable():
+    def too_small(contexts, thetas):
+        rewards, solved = hit(contexts, thetas)
+        return rewards * (contexts[:, 1] > 0.4), solved & (contexts[:, 1] > 0.4)
+
+    run = train(problem(task=too_small), SPRL(), iterations=150)
+    last = run.records[-1]
+    assert run.success == 0.0
+    assert 0.35 < last["context_mean"][1] < 0.6  # at the hardest that can be done
+    assert np.mean([record["success"] for record in run.records[-30:]]) > 0.3
+    kinds = {finding.kind for finding in findings(run.records, 1)}
+    assert kinds == {"unreachable"}
+
+
+def test_ability_without_success_goes_from_nothing_to_one():
+    ability = Ability(None)
+
+    def batch(rewards):
+        rows = np.zeros((len(rewards), 1))
+        return Samples(rows, rows, np.array(rewards), np.full(len(rewards), np.nan))
+
+    first = np.array([0.0, 0.0, 0.0, 1.0])
+    assert ability.of(batch(first), first) == 0.0
+    better = np.array([0.0, 0.9, 1.0, 1.0])
+    assert 0.3 < ability.of(batch(better), np.r_[first, better]) < 1.0
+    good = np.ones(4)
+    assert ability.of(batch(good), np.r_[better, good]) == 1.0
+    lost = np.full(4, 0.25)  # what is left of the gain is measured by what it was
+    assert ability.of(batch(lost), lost) < 0.1
+
+
+def test_the_correction_is_that_of_few_samples():
+    assert widened(np.full(10, 0.1), 2) == pytest.approx(1 / 0.8)
+    assert widened(np.array([1.0]), 3) == 5.0
+
+
+@pytest.mark.parametrize(
+    "ready",
+    [
+        Ready(hold_entropy=False),
+        Ready(corrected=False),
+        Ready(temperature_floor=5.0),
+        Ready(pace=Readiness(step=0.05)),
+    ],
+    ids=["entropy", "correction", "floor", "step"],
+)
+def test_each_part_can_be_switched_off_and_makes_a_difference(ready):
+    with_all = thetas_and_contexts(problem())
+    without = thetas_and_contexts(problem(), SPRL(ready=ready))
+    assert not np.array_equal(with_all, without)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"schedule": FractionOfGain(), "ready": Ready()}, "exclude each other"),
+        ({"variance_floor": VarianceFloor(variance=0.1, until_kl=1.0)}, "variance_floor needs"),
+        ({"policy_weights": "derived"}, "policy_weights needs a schedule; got 'derived'"),
+    ],
+)
+def test_numbers_that_the_rule_would_not_look_at_are_refused(numbers, words):
+    with pytest.raises(ValueError, match=words):
+        SPRL(**numbers)
