@@ -7,12 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
-from selfpaced import CREPS, SPRL, Box, Experiment, FunctionTask, Gaussian, Problem
+from selfpaced import (
+    CREPS,
+    SPRL,
+    Box,
+    Experiment,
+    FractionOfGain,
+    FunctionTask,
+    Gaussian,
+    Problem,
+)
 
 BOXES = Box([-1.0, -1.0], [1.0, 1.0]), Box([-2.0, -2.0], [2.0, 2.0])
 TARGET = Gaussian([0.7, 0.7], 0.01 * np.eye(2))
 ALGORITHMS = {
-    "sprl": SPRL(n_samples=10, buffer_size=3),
+    "sprl": SPRL(schedule=FractionOfGain(), n_samples=10, buffer_size=3),
     "creps": CREPS(n_samples=10, buffer_size=3),
 }
 

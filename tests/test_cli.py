@@ -53,7 +53,7 @@ def test_list_shows_experiments_and_algorithms(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
     assert "gate-precision" in printed
-    assert "sprl, creps, cmaes, goalgan, saggriac" in printed
+    assert "sprl, sprl-ready, creps, cmaes, goalgan, saggriac" in printed
 
 
 def test_run_prints_a_line_per_run_and_a_table_when_piped(tmp_path):

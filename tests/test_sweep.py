@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from small_experiments import BOWL, LOST, RAISES, mortal
 
-from selfpaced import SPRL, load, run, train
+from selfpaced import SPRL, FractionOfGain, load, run, train
 from selfpaced.engines.job import Stopped, execute
 from selfpaced.engines.local import LocalEngine
 from selfpaced.experiments.override import override
@@ -68,7 +68,8 @@ def test_shards_share_the_runs_out(tmp_path):
 
 def test_overrides_change_numbers_by_name():
     assert override(SPRL(), "epsilon", 0.25).epsilon == 0.25  # a number from Python is as good
-    numbers = override(SPRL(), "epsilon", "0.3")
+    assert override(SPRL(), "ready.pace.step", "0.05").ready.pace.step == 0.05
+    numbers = override(SPRL(schedule=FractionOfGain()), "epsilon", "0.3")
     assert numbers.epsilon == 0.3
     assert override(numbers, "schedule.zeta", "0.5").schedule.zeta == 0.5
     assert override(numbers, "n_samples", "7").n_samples == 7
@@ -91,7 +92,7 @@ def test_overrides_change_numbers_by_name():
 )
 def test_wrong_overrides_are_explained(path, text, message):
     with pytest.raises(ValueError, match=message):
-        override(SPRL(), path, text)
+        override(SPRL(schedule=FractionOfGain()), path, text)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_all_algorithms_are_resumed_and_shared_out_to_the_same_bytes(tmp_path):
     pytest.importorskip("cma", reason="needs the extra cma")
     for workers in (1, 2):
         run("gate-precision", seeds=2, out=tmp_path / str(workers), workers=workers, **EVERYTHING)
-    assert len(results(tmp_path / "1")) == 5 * 2 * 4
+    assert len(results(tmp_path / "1")) == 6 * 2 * 4
     for job in plan(["gate-precision"], None, range(2), tmp_path / "cut", **EVERYTHING):
         stops = iter([False, False, True])
         with pytest.raises(Stopped):

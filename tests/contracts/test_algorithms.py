@@ -53,7 +53,11 @@ def test_same_seed_same_run(pair):
 
 
 def test_another_seed_gives_another_run(pair):
-    assert advance(start(pair), 1) != advance(start(pair, seed=1), 1)
+    one, other = start(pair), start(pair, seed=1)
+    assert len(advance(one, 1)) == len(advance(other, 1)) == 1
+    # Not the records: where nothing was rewarded yet, they are the same.
+    states = one.state(), other.state()
+    assert any(not np.array_equal(states[0][name], states[1].get(name)) for name in states[0])
 
 
 def test_restored_equals_uninterrupted_bit_for_bit(pair):
