@@ -72,10 +72,12 @@ class _View:
         self._d = d = old.dimension
         self._rows, self._columns = np.tril_indices(d)
         self._diagonal = d + np.flatnonzero(self._rows == self._columns)
-        self._u = np.linalg.solve(old.chol, (contexts - old.mean).T).T  # (n, d)
-        # Values enter shifted and scaled: the solver's steps must not depend on their unit.
+        counted = values != 0.0  # the others add nothing to the expected value
+        self._u = np.linalg.solve(old.chol, (contexts[counted] - old.mean).T).T  # (k, d)
+        self._half_squares = 0.5 * (self._u**2).sum(axis=1)
+        # Values enter scaled: the solver's steps must not depend on their unit.
         self._scale = float(np.abs(values).max()) or 1.0
-        self._values = values / self._scale
+        self._values = values[counted] / (self._scale * len(values))
         inverse = np.linalg.inv(old.chol)
         self._aim = inverse @ (target.mean - old.mean)
         spread = inverse @ target.chol
@@ -98,8 +100,9 @@ class _View:
         m, L = self._parts(x)
         inverse = np.linalg.inv(L)
         z = (self._u - m) @ inverse.T
-        log_w = 0.5 * (self._u**2).sum(1) - 0.5 * (z**2).sum(1) - np.log(np.diag(L)).sum()
-        share = np.exp(np.minimum(log_w, 50.0)) * self._values / len(self._values)
+        squares = np.einsum("ij,ij->i", z, z)
+        log_w = self._half_squares - 0.5 * squares - np.log(np.diag(L)).sum()
+        share = np.exp(np.minimum(log_w, 50.0)) * self._values
         pulled = z @ inverse  # L^-T z of each row
         by_L = pulled.T @ (share[:, None] * z) - share.sum() * np.diag(1 / np.diag(L))
         return float(share.sum()), self._gradient(pulled.T @ share, by_L, L)
@@ -161,12 +164,18 @@ class _View:
 
 
 def _at_least(function: Function, bound: float, *, sign: float) -> Any:
-    """sign * function >= sign * bound, as SciPy takes it."""
+    """sign * function >= sign * bound, as SciPy takes it: value and gradient apart, at one x."""
+    known: list[tuple[Array, tuple[float, Array]]] = []
+
+    def at(x: Array) -> tuple[float, Array]:
+        if not known or not np.array_equal(known[0][0], x):
+            known[:] = [(x.copy(), function(x))]
+        return known[0][1]
 
     def fun(x: Array) -> float:
-        return sign * (function(x)[0] - bound)
+        return sign * (at(x)[0] - bound)
 
     def jac(x: Array) -> Array:
-        return sign * function(x)[1]
+        return sign * at(x)[1]
 
     return {"type": "ineq", "fun": fun, "jac": jac}
