@@ -64,19 +64,19 @@ def test_a_simple_problem_is_solved_at_the_target_with_defaults_only():
 
 def test_alpha_follows_algorithm_1():
     schedule = FractionOfReward(zeta=0.1, k_alpha=5, alpha_max=2.0)
-    assert schedule.alpha(Progress(5, 40.0, 0.0, 8.0)) == 0.0
-    assert schedule.alpha(Progress(6, 40.0, 0.0, 8.0)) == pytest.approx(0.1 * 40 / 8)
-    assert schedule.alpha(Progress(6, -40.0, 0.0, 8.0)) == pytest.approx(0.1 * 40 / 8)
-    assert schedule.alpha(Progress(6, 40.0, 0.0, 0.01)) == 2.0
-    assert schedule.alpha(Progress(6, 40.0, 0.0, -0.5)) == 2.0
+    assert schedule.alpha(Progress(5, 40.0, 0.0, 8.0, 8.0)) == 0.0
+    assert schedule.alpha(Progress(6, 40.0, 0.0, 8.0, 8.0)) == pytest.approx(0.1 * 40 / 8)
+    assert schedule.alpha(Progress(6, -40.0, 0.0, 8.0, 8.0)) == pytest.approx(0.1 * 40 / 8)
+    assert schedule.alpha(Progress(6, 40.0, 0.0, 0.01, 0.01)) == 2.0
+    assert schedule.alpha(Progress(6, 40.0, 0.0, -0.5, -0.5)) == 2.0
 
 
 def test_the_gain_ignores_where_the_zero_of_the_reward_is():
     schedule = FractionOfGain(zeta=0.1, k_alpha=5)
-    one = schedule.alpha(Progress(9, 3.0, 1.0, 8.0))
+    one = schedule.alpha(Progress(9, 3.0, 1.0, 8.0, 8.0))
     assert one > 0
-    assert schedule.alpha(Progress(9, -997.0, -999.0, 8.0)) == pytest.approx(one)
-    assert schedule.alpha(Progress(9, 0.5, 1.0, 8.0)) == 0.0
+    assert schedule.alpha(Progress(9, -997.0, -999.0, 8.0, 8.0)) == pytest.approx(one)
+    assert schedule.alpha(Progress(9, 0.5, 1.0, 8.0, 8.0)) == 0.0
 
 
 def test_a_user_can_replace_the_schedule():

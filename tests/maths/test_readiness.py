@@ -43,6 +43,12 @@ def test_it_searches_until_something_is_mastered_and_never_again():
     assert rule.decide(0.1) == "back"
 
 
+def test_without_the_search_it_waits_where_it_starts():
+    rule = pace(search=False)
+    assert rule.decide(0.0) == rule.decide(0.69) == "stay"
+    assert rule.decide(0.7) == "on"
+
+
 def test_mastering_everything_leads_to_the_target_itself():
     rule, kls = pace(), []
     for _ in range(300):

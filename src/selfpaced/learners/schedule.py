@@ -16,7 +16,8 @@ class Progress(NamedTuple):
     iteration: int  # k of Algorithm 1, from 1
     mean_reward: float  # over the buffer
     first_reward: float  # the same over the first full buffer: what the initial policy earns
-    kl: float  # sample mean over the buffer of log q(c) - log mu(c)
+    kl: float  # sample mean over the buffer of log q(c) - log mu(c), as the authors' program
+    exact_kl: float  # KL(q || mu) itself; studies/open_points.py compares both
 
 
 class Schedule(Protocol):

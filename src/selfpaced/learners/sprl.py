@@ -227,7 +227,8 @@ class SPRLLearner:
         mean_reward = float(rewards.mean())
         if self._iteration == 1:
             self._first_reward = mean_reward
-        progress = Progress(self._iteration, mean_reward, self._first_reward, kl)
+        exact = self.contexts.kl(self._target)
+        progress = Progress(self._iteration, mean_reward, self._first_reward, kl, exact)
         schedule = self._numbers.schedule
         alpha = 0.0 if schedule is None else schedule.alpha(progress)
         if not (np.isfinite(alpha) and alpha >= 0):

@@ -28,6 +28,7 @@ class Readiness:
     lost: float = 0.35  # and below which they are lost; 0 never steps back
     step: float = 0.1  # KL(new || old) of one move
     least_deviation: float = 0.05  # of contexts on their way, in widths of the box
+    search: bool = True  # for contexts that can be mastered; without, those of the start must be
 
     def __post_init__(self) -> None:
         check_positive("step", self.step)
@@ -55,7 +56,7 @@ class Pace:
         if able >= self._numbers.mastered:
             return "on"
         if self._mastered is None:
-            return "search"
+            return "search" if self._numbers.search else "stay"
         return "back" if able < self._numbers.lost else "stay"
 
     def go(self, move: Move) -> None:

@@ -122,7 +122,8 @@ class SelfPacedTeacher:
         if self._updates == 1:
             self._first_value = float(values.mean())
         kl = float((self.contexts.log_prob(tried) - self._target.log_prob(tried)).mean())
-        progress = Progress(self._updates, float(values.mean()), self._first_value, kl)
+        exact = self.contexts.kl(self._target)
+        progress = Progress(self._updates, float(values.mean()), self._first_value, kl, exact)
         alpha = self._numbers.schedule.alpha(progress)
         return weighed_step(
             *(self.contexts, self._target, tried, values), alpha, self._numbers.epsilon

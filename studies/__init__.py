@@ -1,0 +1,1 @@
+"""Experiments behind docs/beyond-the-paper.md, kept out of the library."""

@@ -1,0 +1,45 @@
+"""SPRL without a schedule, one part of its rule switched off at a time.
+
+From the project's folder:
+
+    selfpaced run studies.ablations:PRECISION studies.ablations:GLOBAL \
+        studies.ablations:KINEMATIC --seeds 20 --out runs-ablations
+    selfpaced report runs-ablations --out ablations.html
+"""
+
+from dataclasses import replace
+
+from selfpaced import SPRL, Experiment, Readiness, Ready
+from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
+from selfpaced.experiments.reacher import REACHER_KINEMATIC
+
+WITHOUT = {
+    "whole-rule": Ready(),
+    "without-gate": Ready(pace=Readiness(mastered=1e-9, lost=0.0)),  # on, whatever happens
+    "without-steps": Ready(pace=Readiness(step=1e9)),  # to the target at once
+    "without-stepping-back": Ready(pace=Readiness(lost=0.0)),
+    "without-search": Ready(pace=Readiness(search=False)),
+    "without-width": Ready(pace=Readiness(least_deviation=1e-9)),
+    "without-entropy-held": Ready(hold_entropy=False),
+    "without-correction": Ready(corrected=False),
+    "without-temperature-floor": Ready(temperature_floor=0.0),
+}
+
+
+def ablated(experiment: Experiment, n_samples: int) -> Experiment:
+    """The experiment with `sprl-ready` whole and without each of its parts."""
+    algorithms = {
+        name: SPRL(n_samples=n_samples, ready=ready, buffer_size=10)
+        for name, ready in WITHOUT.items()
+    }
+    return replace(
+        experiment,
+        name=f"{experiment.name}-ablations",
+        title=f"{experiment.title}, the rule without its parts",
+        algorithms=algorithms,
+    )
+
+
+PRECISION = ablated(GATE_PRECISION, 100)
+GLOBAL = ablated(GATE_GLOBAL, 100)
+KINEMATIC = ablated(REACHER_KINEMATIC, 50)
