@@ -1,0 +1,48 @@
+"""The experiments behind docs/beyond-the-paper.md: they run, and are what their names say."""
+
+import numpy as np
+import pytest
+
+from selfpaced import Progress, train
+from studies import ablations, open_points
+from studies.small_alpha import Data, ours, un_augmented
+
+
+@pytest.mark.parametrize("experiment", [ablations.PRECISION, open_points.PRECISION])
+def test_every_variant_of_the_gate_learns(experiment):
+    for name, algorithm in experiment.algorithms.items():
+        run = train(experiment.problem(), algorithm, seed=0, iterations=25)
+        assert run.records[-1]["reward"] > run.records[0]["reward"], name
+
+
+def test_variants_differ_from_the_rule_and_from_each_other():
+    for experiment in (ablations.PRECISION, ablations.KINEMATIC, open_points.BALL):
+        assert len(set(map(repr, experiment.algorithms.values()))) == len(experiment.algorithms)
+    for share in (0.1, 0.03):
+        bound = open_points.PRECISION.algorithms[f"entropy-bound-{share}"].min_entropy
+        initial = open_points.PRECISION.problem().initial_policy.entropy
+        assert np.exp((bound - initial) / 14) == pytest.approx(share)
+
+
+def test_the_exact_kl_is_what_its_schedule_looks_at():
+    schedule = open_points.PRECISION.algorithms["exact-kl"].schedule
+    paper = open_points.PRECISION.algorithms["paper"].schedule
+    there = Progress(200, 100.0, 90.0, kl=50.0, exact_kl=20.0)
+    assert schedule.alpha(there) == paper.alpha(there._replace(kl=20.0)) > paper.alpha(there)
+
+
+def test_both_duals_bound_the_same_kl_and_only_the_printed_one_overflows():
+    rng = np.random.default_rng(0)
+    c = rng.normal(size=200)
+    features = np.stack([np.ones(200), np.exp(-((c - 1) ** 2)), np.exp(-((c + 1) ** 2))], axis=1)
+    rewards = 100.0 + np.cos(c) + 0.3 * rng.normal(size=200)
+    data = Data(rewards, -0.5 * (c - 0.5) ** 2 + 0.5 * c**2, features, 0.3)
+    calm, wild = un_augmented(data, 300.0), un_augmented(data, 1e-2)
+    assert calm.kl == pytest.approx(0.3, abs=0.02)
+    assert wild.exponent > 709.8
+    assert not wild.finite
+    for alpha in (1e-2, 300.0):
+        found = ours(data, alpha)
+        assert found.finite
+        assert found.kl == pytest.approx(0.3, abs=1e-4)
+        assert found.mass == pytest.approx(1.0)
