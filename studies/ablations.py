@@ -15,7 +15,7 @@ from selfpaced.experiments.reacher import REACHER_KINEMATIC
 
 WITHOUT = {
     "whole-rule": Ready(),
-    "without-gate": Ready(pace=Readiness(mastered=1e-9, lost=0.0)),  # on, whatever happens
+    "without-gate": Ready(pace=Readiness(mastered=0.0, lost=0.0)),  # on, whatever happens
     "without-steps": Ready(pace=Readiness(step=1e9)),  # to the target at once
     "without-stepping-back": Ready(pace=Readiness(lost=0.0)),
     "without-search": Ready(pace=Readiness(search=False)),

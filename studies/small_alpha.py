@@ -48,12 +48,14 @@ class Answer(NamedTuple):
 
 
 def on_the_way(experiment: Experiment, iterations: int, seed: int = 0) -> Data:
-    """The buffer of the paper's SPRL after some iterations."""
+    """What the paper's SPRL looks at in the update of that iteration."""
     problem, numbers = experiment.problem(), experiment.algorithms["sprl"]
     assert isinstance(numbers, SPRL)
     learner, rng = numbers.learner(problem), np.random.default_rng(seed)
     batches: list[Samples] = []
+    drawn_from = learner.contexts
     for _ in range(iterations + numbers.buffer_size - 1):
+        drawn_from = learner.contexts
         contexts, thetas = learner.ask(rng)
         outcomes = problem.task.evaluate(contexts, thetas, rng)
         shifted = outcomes.rewards + problem.reward_shift
@@ -61,7 +63,7 @@ def on_the_way(experiment: Experiment, iterations: int, seed: int = 0) -> Data:
         batches = batches[-numbers.buffer_size :]
         learner.tell(batches[-1])
     contexts = np.concatenate([batch.contexts for batch in batches])
-    ratio = problem.target.log_prob(contexts) - learner.contexts.log_prob(contexts)
+    ratio = problem.target.log_prob(contexts) - drawn_from.log_prob(contexts)
     rewards = np.concatenate([batch.rewards for batch in batches])
     return Data(rewards, ratio, problem.value_features(contexts), numbers.epsilon)
 
@@ -124,7 +126,7 @@ def kl_of(w: np.ndarray) -> float:
 def main(path: str) -> None:
     """Print the table and draw the figure."""
     settings = {
-        'Gate "precision", iteration 1': on_the_way(GATE_PRECISION, 0),
+        'Gate "precision", iteration 1': on_the_way(GATE_PRECISION, 1),
         'Gate "precision", iteration 150': on_the_way(GATE_PRECISION, 150),
         "Ball-in-a-Cup, iteration 15": on_the_way(BALL_IN_A_CUP, 15),
     }

@@ -15,20 +15,23 @@ from selfpaced.sweep import find_experiment
 from selfpaced.watch import film_of, write_movement
 
 
-@pytest.fixture
-def ball_run(tmp_path):
-    """A finished run of ball-in-a-cup, whose policy is the initial one around another mean."""
+def stored_ball_run(out, A):
+    """The folder of a finished run of ball-in-a-cup, whose policy has the initial covariance."""
     initial = experiment("ball-in-a-cup").problem().initial_policy
-    A = np.random.default_rng(0).normal(scale=0.5, size=initial.A.shape)
     policy = type(initial)(initial.features, A, initial.covariance)
     spec = {"experiment": "ball-in-a-cup", "algorithm": "sprl", "seed": 0}
-    folder = run_folder(tmp_path, "ball-in-a-cup", "sprl", 0)
+    folder = run_folder(out, "ball-in-a-cup", "sprl", 0)
     files = RunFiles(folder, spec)
     files.write_finished(
         StoredRun(spec, [], {"iterations": 0}, 0.0, policy, np.ones((10, 1)), None)
     )
     files.close()
     return folder
+
+
+@pytest.fixture
+def ball_run(tmp_path):
+    return stored_ball_run(tmp_path, np.random.default_rng(0).normal(scale=0.5, size=(15, 2)))
 
 
 def read(path):
@@ -41,7 +44,9 @@ def test_the_learned_movement_leaves_as_csv(ball_run, tmp_path, capsys):
     out = tmp_path / "not" / "there" / "out.csv"
     words = ["export", ball_run, "--trajectory", out, "--context", 1.0, "--frequency", 500]
     assert main([str(word) for word in [*words, "--speed", 1.0]]) == 0
-    assert "1751 set points" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1751 set points, joint" in said
+    assert "success of the run" in said
     header, rows = read(out)
     assert header[:2] == ["time", "position_joint1"]
     assert header[-1] == "velocity_joint7"
@@ -54,12 +59,28 @@ def test_the_learned_movement_leaves_as_csv(ball_run, tmp_path, capsys):
 
 
 def test_at_half_the_speed_the_same_path_takes_twice_as_long(ball_run, tmp_path):
-    assert write_movement(ball_run, tmp_path / "a.csv") == 1751
-    assert write_movement(ball_run, tmp_path / "b.csv", speed=0.5, frequency=250.0) == 1751
+    fast = write_movement(ball_run, tmp_path / "a.csv")
+    slow = write_movement(ball_run, tmp_path / "b.csv", speed=0.5, frequency=250.0)
+    assert fast.set_points == slow.set_points == 1751
+    assert slow.speed == pytest.approx(fast.speed / 2, rel=1e-3)
     _, fast = read(tmp_path / "a.csv")
     _, slow = read(tmp_path / "b.csv")
     np.testing.assert_allclose(slow[:, 1:8], fast[:, 1:8], atol=1e-8)
     np.testing.assert_allclose(2 * slow[:, 8:], fast[:, 8:], atol=1e-7)
+
+
+def test_what_was_never_tried_or_the_joints_cannot_do_is_not_written(tmp_path):
+    initial = experiment("ball-in-a-cup").problem().initial_policy
+    A = np.zeros(initial.A.shape)
+    A[:, 1] = 6.0  # grows with the cup: within the bounds at 1, beyond them at 2.5
+    folder = stored_ball_run(tmp_path, A)
+    with pytest.raises(ValueError, match=r"at \[2.5\] it extrapolates to 15"):
+        write_movement(folder, tmp_path / "a.csv", context=[2.5])
+    A[:, 1] = np.tile([9.9, 0.0, -9.9], 5)
+    folder = stored_ball_run(tmp_path / "other", A)
+    with pytest.raises(ValueError, match=r"joint \d is sent to .* rad, outside of"):
+        write_movement(folder, tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
 
 
 def test_another_context_gives_another_movement(ball_run, tmp_path):

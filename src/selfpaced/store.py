@@ -45,6 +45,7 @@ from selfpaced.files import (
     read_npz,
     write_atomically,
 )
+from selfpaced.maths.arrays import mean_of_known
 from selfpaced.maths.policy import Policy, load_policy
 from selfpaced.training import Final, Record
 from selfpaced.types import AnyArray, State, Training
@@ -267,14 +268,14 @@ class RunFiles:
             "iterations": self._lines,
             "rollouts": training.spent.rollouts,
             "steps": training.spent.steps,
-            "target_success": float(final.outcomes.successes.mean()),
+            "target_success": mean_of_known(final.outcomes.successes),
             "target_reward": float(final.outcomes.rewards.mean()),
-            "success_at_mean": float(final.at_mean.successes.mean()),
+            "success_at_mean": mean_of_known(final.at_mean.successes),
             "reward_at_mean": float(final.at_mean.rewards.mean()),
             "versions": versions(),
         }
         if final.rescored is not None:
-            result["rescored_success"] = float(final.rescored.successes.mean())
+            result["rescored_success"] = mean_of_known(final.rescored.successes)
             result["rescored_reward"] = float(final.rescored.rewards.mean())
         self._conclude(result, training.policy, final.contexts, final.trajectories)
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from selfpaced.experiments import Experiment, experiment
 from selfpaced.extras import check_installed
-from selfpaced.maths.arrays import Array, check_at_least
+from selfpaced.maths.arrays import Array, check_at_least, mean_of_known
 from selfpaced.randomness import measuring, streams_of
 from selfpaced.types import Algorithm, Outcomes, Problem, Streams, Training
 
@@ -74,7 +74,7 @@ def _train_to_end(
         if iteration % budget.measure_every == 0:
             rng = measuring(streams.measure, iteration)
             outcomes = measure_on_target(training, problem, budget.measure_rollouts, rng)
-            record["target_success"] = float(outcomes.successes.mean())
+            record["target_success"] = mean_of_known(outcomes.successes)
             record["target_reward"] = float(outcomes.rewards.mean())
         recorder.record(record)
         recorder.checkpoint_if_due(training)
@@ -113,7 +113,7 @@ class Run:
     @property
     def success(self) -> float:
         """Final success rate on the target; nan where the task has no notion of success."""
-        return float(self.final.outcomes.successes.mean())
+        return mean_of_known(self.final.outcomes.successes)
 
     @property
     def reward(self) -> float:

@@ -1,12 +1,14 @@
 """A stored policy at work: as pictures, and as a movement for a robot."""
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from selfpaced.files import write_atomically
 from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.policy import Policy
@@ -32,6 +34,16 @@ def film_of(folder: Path, context: Sequence[float] | None = None, seed: int = 0)
     return drawn(task, where, _path(task, where, policy, rng))
 
 
+class Movement(NamedTuple):
+    """What was written for a robot."""
+
+    set_points: int
+    fastest_joint: str
+    speed: float  # the largest of that joint, in rad/s
+    success: float  # of the run, on the target
+    rescored: float | None  # in the task's truer version, if it has one
+
+
 def write_movement(
     folder: Path,
     out: Path,
@@ -39,24 +51,36 @@ def write_movement(
     context: Sequence[float] | None = None,
     frequency: float = 500.0,
     speed: float = 1.0,
-) -> int:
-    """Write the mean movement that the run in `folder` has learned as CSV; how many set points.
+) -> Movement:
+    """Write the mean movement that the run in `folder` has learned as CSV.
 
     One line per set point: the time, then position and velocity of every joint. The folder of
-    `out` is made if need be.
+    `out` is made if need be. A movement unlike all that were ever tried is an error.
     """
     task, policy, where = _opened(folder, context)
     if not hasattr(task, "movement") or isinstance(policy, NetworkPolicy):
         raise ValueError(f"{type(task).__name__} has no movement to write")
-    times, positions, velocities = task.movement(policy.mean(where), frequency, speed)
+    theta = policy.mean(where)
+    if not task.theta_space.contains(theta):
+        raise ValueError(
+            f"context must be one where the policy stays in the bounds of theta; at "
+            f"{where.tolist()} it extrapolates to {np.abs(theta).max():.3g}"
+        )
+    times, positions, velocities = task.movement(theta, frequency, speed)
     names = [f"{kind}_{joint}" for kind in ("position", "velocity") for joint in task.joint_names]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["time", *names])
+    for row in np.column_stack([times, positions, velocities]):
+        writer.writerow([f"{value:.9g}" for value in row])
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["time", *names])
-        for row in np.column_stack([times, positions, velocities]):
-            writer.writerow([f"{value:.9g}" for value in row])
-    return len(times)
+    write_atomically(out, text.getvalue().encode())
+    speeds, result = np.abs(velocities).max(axis=0), read_run(folder).result
+    fastest = int(speeds.argmax())
+    return Movement(
+        *(len(times), task.joint_names[fastest], float(speeds[fastest])),
+        *(float(result.get("target_success", np.nan)), result.get("rescored_success")),
+    )
 
 
 def _opened(folder: Path, context: Sequence[float] | None) -> tuple[Any, Policy, Array]:

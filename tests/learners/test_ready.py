@@ -16,7 +16,9 @@ from selfpaced import (
     VarianceFloor,
     train,
 )
-from selfpaced.learners.ready import Ability, widened
+from selfpaced.learners.ready import Ability, corrected
+from selfpaced.maths.features import linear_features, rbf_grid
+from selfpaced.maths.policy import LinearGaussianPolicy, constant_policy
 from selfpaced.report.health import findings
 
 BOXES = Box([0.0, 0.05], [1.0, 1.0]), Box([-3.0], [3.0])
@@ -108,9 +110,58 @@ def test_ability_without_success_goes_from_nothing_to_one():
     assert ability.of(batch(lost), lost) < 0.1
 
 
-def test_the_correction_is_that_of_few_samples():
-    assert widened(np.full(10, 0.1), 2) == pytest.approx(1 / 0.8)
-    assert widened(np.array([1.0]), 3) == 5.0
+def test_the_correction_is_that_of_few_samples_and_never_widens():
+    fitted = LinearGaussianPolicy(linear_features(1), np.zeros((3, 2)), 0.5 * np.eye(3))
+    ten = np.full(10, 0.1)  # two parameters per dimension: 1 - 2 / 10 is left of the variance
+    np.testing.assert_allclose(corrected(fitted, ten, 9.0).covariance, 0.5 * np.eye(3) / 0.8)
+    wider = LinearGaussianPolicy(linear_features(1), np.zeros((3, 2)), 0.55 * np.eye(3))
+    np.testing.assert_allclose(corrected(fitted, ten, wider.entropy).covariance, wider.covariance)
+    assert corrected(fitted, ten, fitted.entropy) is fitted
+
+
+def test_more_parameters_than_samples_do_not_widen_the_policy_without_end():
+    features = rbf_grid(BOXES[0], (6, 6), (20.0, 20.0))
+    policy = constant_policy(features, Gaussian([0.0], [[2.0]]))
+    made = Problem(FunctionTask(hit, *BOXES), TARGET, initial_policy=policy)
+    run = train(made, SPRL(n_samples=10), iterations=40)
+    assert max(record["entropy"] for record in run.records) < policy.entropy + 3.0
+
+
+def test_equal_rewards_teach_nothing_but_contexts_that_succeed_move_on():
+    def done(contexts, thetas):
+        return np.ones(len(contexts)), np.ones(len(contexts))
+
+    run = train(problem(task=done), SPRL(), iterations=100)
+    assert run.records[-1]["kl_to_target"] < 1.0
+    assert run.records[-1]["entropy"] == run.records[0]["entropy"]
+
+
+def test_an_unknown_success_is_left_out():
+    rows = np.zeros((4, 1))
+    known = Samples(rows, rows, np.arange(4.0), np.array([1.0, 1.0, np.nan, 0.0]))
+    assert Ability(None).of(known, known.rewards) == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match=r"from 0 to 1, .* got 5\.0"):
+        thetas_and_contexts(problem(task=lambda c, t: (t[:, 0], np.full(len(t), 5.0))), batches=1)
+
+
+@pytest.mark.parametrize("cost", [1e2, 1e6])
+def test_rare_crashes_that_cost_much_do_not_stop_it(cost):
+    rng = np.random.default_rng(0)
+
+    def crashing(contexts, thetas):
+        rewards, solved = hit(contexts, thetas)
+        crashed = rng.random(len(rewards)) < 0.01
+        return rewards - cost * crashed, solved & ~crashed
+
+    assert train(problem(task=crashing), SPRL(), iterations=100).success >= 0.9
+
+
+def test_from_one_known_place_it_widens_step_by_step():
+    narrow = Gaussian([0.5, 0.5], 1e-6 * np.eye(2))
+    made = Problem(FunctionTask(hit, *BOXES), TARGET, initial_contexts=narrow)
+    run = train(made, SPRL(), iterations=30)
+    assert max(record["kl_contexts"] for record in run.records) <= 0.3  # KL(old || new)
+    assert run.records[-1]["kl_to_target"] < narrow.kl(TARGET)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +184,7 @@ def test_each_part_can_be_switched_off_and_makes_a_difference(ready):
     ("numbers", "words"),
     [
         ({"schedule": FractionOfGain(), "ready": Ready()}, "exclude each other"),
+        ({"n_samples": 4}, "n_samples must be at least 5 without a schedule"),
         ({"variance_floor": VarianceFloor(variance=0.1, until_kl=1.0)}, "variance_floor needs"),
         ({"policy_weights": "derived"}, "policy_weights needs a schedule; got 'derived'"),
     ],

@@ -184,3 +184,18 @@ def test_linear_features_fit_a_line_through_noiseless_samples():
     policy = LinearGaussianPolicy(linear_features(1), np.zeros((2, 2)), 1e-4 * np.eye(2))
     found = fit_policy(policy, contexts, thetas, np.full(50, 1 / 50), 1e9)
     np.testing.assert_allclose(found.policy.A, truth, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("offset", "unit"), [(0.0, 1.0), (1000.0, 1.0), (5000.0, 10.0), (0.0, 1e-7)]
+)
+def test_the_unit_and_the_zero_of_contexts_do_not_matter(offset, unit):
+    rng = np.random.default_rng(0)
+    place = rng.random((200, 1))
+    thetas = 2.0 * place + 0.01 * rng.normal(size=(200, 1))
+    features = linear_features(1)
+    contexts = offset + unit * place
+    policy = LinearGaussianPolicy(features, np.zeros((1, 2)), np.eye(1))
+    fitted = fit_policy(policy, contexts, thetas, np.full(200, 1 / 200), 1e6).policy
+    at = offset + unit * np.array([[0.2], [0.9]])
+    np.testing.assert_allclose(fitted.mean(at)[:, 0], [0.4, 1.8], atol=0.01)

@@ -99,7 +99,7 @@ def test_it_goes_on_from_its_state():
     ("numbers", "words"),
     [
         ({"step": 0.0}, "step"),
-        ({"lost": 0.8}, "0 <= lost < mastered <= 1; got 0.8 and 0.7"),
+        ({"lost": 0.8}, "0 <= lost <= mastered <= 1; got 0.8 and 0.7"),
         ({"mastered": 1.2}, "got 0.35 and 1.2"),
         ({"least_deviation": -1.0}, "least_deviation"),
     ],

@@ -86,6 +86,24 @@ def test_unreachable_is_success_that_falls_whenever_contexts_move():
     assert "unreachable" in {finding.kind for finding in findings(run, 15)}
 
 
+READY = {"move": 1.0, "able": 0.4, "kl_to_target": 300.0, "success": 0.4}
+
+
+def said(**changes):
+    found = findings(records(**{**HEALTHY, **READY, **changes}), 15)
+    return [finding.shown_by for finding in found if finding.kind == "unreachable"]
+
+
+def test_contexts_that_wait_to_be_mastered_are_told_apart():
+    assert "came no nearer to the target than 300 nats" in said()[0]
+    assert "nothing is mastered yet" in said(move=0.0)[0]
+    assert said(move=0.0, able=lambda t: 0.6 * t) == []  # a search that is getting there
+    assert "at the target" in said(kl_to_target=0.5)[0]
+    assert said(kl_to_target=lambda t: 300 * np.exp(-5 * t)) == []
+    without_success = said(success=np.nan)
+    assert "nan" not in without_success[0]
+
+
 def test_runs_without_a_curriculum_and_without_records_are_survived():
     assert findings([], 15) == []
     assert findings(records(success=0.1, entropy=3.0), None) == []

@@ -373,13 +373,19 @@ def _export(command: Export, console: "Console") -> None:
     if command.trajectory is not None:
         if len(command.paths) != 1:
             raise ValueError(f"--trajectory takes the folder of one run; got {len(command.paths)}")
-        count = write_movement(
+        written = write_movement(
             *(command.paths[0], command.trajectory),
             context=command.context,
             frequency=command.frequency,
             speed=command.speed,
         )
-        console.print(f"{command.trajectory}: {count} set points", highlight=False, soft_wrap=True)
+        rescored = "" if written.rescored is None else f", rescored {written.rescored:.2f}"
+        console.print(
+            f"{command.trajectory}: {written.set_points} set points, {written.fastest_joint} up to "
+            f"{written.speed:.2f} rad/s; success of the run {written.success:.2f}{rescored}",
+            highlight=False,
+            soft_wrap=True,
+        )
     if command.tensorboard is not None:
         count = write_events(stored_runs(*command.paths), command.tensorboard)
         console.print(f"{count} runs; see them with: tensorboard --logdir {command.tensorboard}")

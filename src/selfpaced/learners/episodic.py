@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_column, check_rows
+from selfpaced.maths.arrays import Array, check_column, check_rows, mean_of_known
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.randomness import generator_state, restored_generator
@@ -56,7 +56,7 @@ class EpisodicTraining:
         return {
             "rollouts": self._rollouts,
             "reward": float(samples.rewards.mean()) - self._problem.reward_shift,
-            "success": float(samples.successes.mean()),
+            "success": mean_of_known(samples.successes),
             "entropy": self.policy.entropy,
             **described(contexts, samples.contexts),
             **notes,
@@ -132,6 +132,11 @@ def checked(outcomes: Outcomes, rows: int) -> Outcomes:
     successes = np.asarray(outcomes.successes, dtype=float)
     if successes.shape != (rows,):
         raise ValueError(f"successes must be ({rows},), one per rollout; got {successes.shape}")
+    outside = (successes < 0.0) | (successes > 1.0)
+    if outside.any():
+        raise ValueError(
+            f"successes must be from 0 to 1, or nan where nobody knows; got {successes[outside][0]}"
+        )
     return Outcomes(rewards, successes)
 
 

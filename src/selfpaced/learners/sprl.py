@@ -6,7 +6,7 @@ import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
-from selfpaced.learners.ready import Ability, Ready, widened
+from selfpaced.learners.ready import Ability, Ready, corrected, floor_in_deviations
 from selfpaced.learners.schedule import Progress, Schedule
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.fit import fit_joint, fit_policy, with_entropy_floor
@@ -21,6 +21,8 @@ from selfpaced.maths.reps import (
     sprl_weights,
 )
 from selfpaced.types import Metrics, Problem, Samples, State, Streams
+
+DECIDING = 5  # rollouts of a batch from which on its share of successes says something
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,11 @@ class SPRL:
             raise ValueError("variance_floor needs a schedule; ready has pace.least_deviation")
         if self.policy_weights != "creps":
             raise ValueError(f"policy_weights needs a schedule; got {self.policy_weights!r}")
+        if self.n_samples < DECIDING:
+            raise ValueError(
+                f"n_samples must be at least {DECIDING} without a schedule, for they decide when "
+                f"contexts move; got {self.n_samples}"
+            )
 
     def learner(self, problem: Problem) -> "SPRLLearner":
         """The object to `ask` and `tell`, for closing the loop by hand."""
@@ -185,22 +192,19 @@ class SPRLLearner:
         assert pace is not None
         able = self._ability.of(newest, data.rewards)
         move, before = pace.decide(able), (self.policy, self.contexts)
-        if np.ptp(data.rewards) == 0.0:  # nothing to learn from, and nothing to say who is able
-            return {"able": able, "move": float(MOVES.index("stay")), "kl_policy": 0.0}
-        if (
-            move == "search"
-        ):  # where can anything be done? Joint REPS, as in the paper's first phase
+        metrics: Metrics = {"kl_policy": 0.0}
+        learns = np.ptp(data.rewards) > 0.0  # else there is nothing to learn from
+        if move != "search":
+            pace.go(move)
+            if learns:
+                metrics = self._policy_update(data, ready.temperature_floor)
+        elif learns:  # where can anything be done? Joint REPS, as in the paper's first phase
             metrics = self._joint_update(data, np.zeros(len(data)), 0.0)
             pace.found(self.contexts)
-        else:
-            metrics = self._policy_update(data, ready.temperature_floor)
-            pace.go(move)
         self.contexts = pace.contexts
         metrics["kl_contexts"] = before[1].kl(self.contexts)
-        if ready.corrected:
-            scale = widened(self._policy_weights, self.policy.A.shape[1])
-            covariance = scale * self.policy.covariance
-            self.policy = LinearGaussianPolicy(self.policy.features, self.policy.A, covariance)
+        if ready.corrected and learns:
+            self.policy = corrected(self.policy, self._policy_weights, before[0].entropy)
         held = ready.hold_entropy and move == "on"
         if held and self.contexts.kl(self._target) >= ready.until_kl:
             self.policy = with_entropy_floor(self.policy, before[0].entropy)
@@ -215,7 +219,9 @@ class SPRLLearner:
             features.mean(axis=0),
             epsilon=numbers.epsilon,
             ridge=numbers.ridge,
-            temperature_floor=temperature_floor,
+            temperature_floor=floor_in_deviations(
+                data.rewards, self._ability.usual, temperature_floor
+            ),
             start=self._multipliers,
         )
         fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, numbers.epsilon)
@@ -268,7 +274,8 @@ class SPRLLearner:
         if self._pace is None:
             return {}
         known = {f"pace.{name}": value for name, value in self._pace.arrays().items()}
-        return {**known, "ability": np.array([self._ability.first, self._ability.largest])}
+        ability = [self._ability.first, self._ability.usual, self._ability.largest]
+        return {**known, "ability": np.array(ability)}
 
     def restore(self, state: State) -> None:
         self.policy = LinearGaussianPolicy(self.policy.features, state["A"], state["covariance"])
@@ -279,4 +286,5 @@ class SPRLLearner:
         self._buffer.restore(part_of(state, "buffer."))
         if self._pace is not None:
             self._pace.restore(part_of(state, "pace."))
-            self._ability.first, self._ability.largest = state["ability"].tolist()
+            ability = self._ability
+            ability.first, ability.usual, ability.largest = state["ability"].tolist()

@@ -70,6 +70,12 @@ def check_at_least(name: str, value: int, least: int) -> int:
     return int(value)
 
 
+def mean_of_known(values: Array) -> float:
+    """The mean of what is not nan; nan where nothing is known."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
 def frozen(array: ArrayLike | Sequence[float]) -> Array:
     """A float copy that cannot be written to: values are replaced, never edited."""
     copy = np.array(

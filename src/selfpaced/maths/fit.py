@@ -115,6 +115,22 @@ def with_entropy_floor(policy: LinearGaussianPolicy, floor: float) -> LinearGaus
     return LinearGaussianPolicy(policy.features, policy.A, scale * policy.covariance)
 
 
+def _directions(features: Array) -> Array:
+    """(m, f): what turns `features` (N, f) into m uncorrelated ones of mean square 1.
+
+    Directions that the contexts do not span are left out: a fit does not change them.
+    """
+    values, vectors = np.linalg.eigh(features.T @ features / len(features))
+    if values[0] > 1e-12 * values[-1]:
+        return (vectors / np.sqrt(values)).T
+    # Squares hide what varies little: contexts in millimetres around 1000, beside the bias.
+    scale = np.sqrt((features**2).mean(axis=0))
+    scale[scale == 0.0] = 1.0
+    _, sizes, rows = np.linalg.svd(features / scale / np.sqrt(len(features)), full_matrices=False)
+    kept = sizes > 1e-10 * sizes[0]
+    return rows[kept] / sizes[kept, None] / scale
+
+
 @dataclass(frozen=True)
 class _Part:
     """Sufficient statistics of one regression, in the whitened coordinates of the module."""
@@ -127,9 +143,7 @@ class _Part:
     @staticmethod
     def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "_Part":
         white = solve_lower(chol, residuals.T)  # (d, N)
-        values, vectors = np.linalg.eigh(features.T @ features / len(features))
-        kept = values > 1e-12 * values[-1]  # directions the contexts do not span stay as they are
-        basis = (vectors[:, kept] / np.sqrt(values[kept])).T  # (m, features)
+        basis = _directions(features)
         seen = basis @ features.T  # (m, N)
         s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
         basis = rotation.T @ basis

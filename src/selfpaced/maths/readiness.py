@@ -24,7 +24,7 @@ HALVINGS = 40  # of the interval in which a step's length is looked for
 class Readiness:
     """The numbers of the rule: one set for every task."""
 
-    mastered: float = 0.7  # share of successes at which contexts are mastered
+    mastered: float = 0.7  # share of successes at which contexts are mastered; 0 always moves on
     lost: float = 0.35  # and below which they are lost; 0 never steps back
     step: float = 0.1  # KL(new || old) of one move
     least_deviation: float = 0.05  # of contexts on their way, in widths of the box
@@ -33,9 +33,9 @@ class Readiness:
     def __post_init__(self) -> None:
         check_positive("step", self.step)
         check_positive("least_deviation", self.least_deviation)
-        if not 0.0 <= self.lost < self.mastered <= 1.0:
+        if not 0.0 <= self.lost <= self.mastered <= 1.0:
             raise ValueError(
-                f"lost and mastered must be shares with 0 <= lost < mastered <= 1; "
+                f"lost and mastered must be shares with 0 <= lost <= mastered <= 1; "
                 f"got {self.lost} and {self.mastered}"
             )
 
@@ -71,9 +71,9 @@ class Pace:
             self.contexts = step_towards(self.contexts, self._mastered, self._numbers.step)
 
     def found(self, contexts: Gaussian) -> None:
-        """The search has led to `contexts`: a step there, no narrower than on the way."""
-        near = step_towards(self.contexts, contexts, self._numbers.step)
-        self.contexts = with_variance_floor(near, self.floor)
+        """The search has led to `contexts`: a step there, to no narrower ones than on the way."""
+        aim = with_variance_floor(contexts, self.floor)
+        self.contexts = step_towards(self.contexts, aim, self._numbers.step)
 
     def arrays(self) -> dict[str, Array]:
         """The state as plain arrays."""

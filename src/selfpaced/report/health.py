@@ -17,6 +17,7 @@ NARROW = 1e-3  # of the first deviation
 MOVES = 3  # at least so many, to say what moving does
 SHOWN_SEEDS = 8  # by number, in a summary
 LOST = 0.15  # success that a move costs
+RISING = 0.05  # of what is mastered, from one third of a run to the next
 
 
 class Finding(NamedTuple):
@@ -72,7 +73,7 @@ def _last(records: list[Record], name: str) -> float:
 
 def _stalled(records: list[Record]) -> Finding | None:
     if "move" in records[-1]:
-        return None  # contexts that move only when mastered do not stall: see `_turned_back`
+        return None  # contexts that move only when mastered do not stall: see `_not_mastered`
     kl, success = _column(records, "kl_to_target"), _column(records, "success")
     third = len(records) // 3
     if third < 3 or np.isnan(kl[-third:]).any() or kl[-1] < ARRIVED:
@@ -143,10 +144,10 @@ def _starved(records: list[Record]) -> Finding | None:
 
 def _unreachable(records: list[Record]) -> Finding | None:
     kl, success = _column(records, "kl_to_target"), _column(records, "success")
+    if "move" in records[-1]:
+        return _not_mastered(records)
     if np.isnan(kl).all() or kl[-1] < ARRIVED:
         return None
-    if "move" in records[-1]:
-        return _turned_back(records, kl, success)
     steps = np.flatnonzero(np.diff(kl) < -0.05 * kl[:-1])
     changes = success[steps + 1] - success[steps]
     changes = changes[~np.isnan(changes)]
@@ -160,17 +161,36 @@ def _unreachable(records: list[Record]) -> Finding | None:
     )
 
 
-def _turned_back(records: list[Record], kl: Array, success: Array) -> Finding | None:
-    """Of contexts that move on when they are mastered: whether they still come nearer."""
+def _not_mastered(records: list[Record]) -> Finding | None:
+    """Of contexts that move on when they are mastered: whether they, or it, still come nearer."""
     third = len(records) // 3
-    if third < 3:
+    kl, able = _column(records, "kl_to_target"), _column(records, "able")
+    if third < 3 or np.isnan(able).any():
         return None
-    fall = 1 - kl[-third:].min() / max(kl[: len(kl) - third].min(), 1e-12)
-    if fall > STILL:
+    lately, before = able[-third:], able[-2 * third : -third]
+    if np.median(lately) > np.median(before) + RISING:
+        return None  # it is getting better where it is
+    nearest = kl[: len(kl) - third].min()
+    share = f"{np.median(lately):.0%}"
+    if not (_column(records, "move") > 0).any():
+        return Finding(
+            "unreachable",
+            f"nothing is mastered yet: in the last third {share} succeeded, and the rule waits "
+            "until most do",
+            "easier initial contexts, more samples per update (n_samples), a reward that says "
+            "more; without successes, Ready(reward_bound=...)",
+        )
+    if kl[-1] < ARRIVED:
+        return Finding(
+            "unreachable",
+            f"the contexts are at the target, and in the last third {share} succeeded there",
+            "a target that can be solved, more samples per update (n_samples), or more iterations",
+        )
+    if 1 - kl[-third:].min() / max(nearest, 1e-12) > STILL:
         return None
     return Finding(
         "unreachable",
         f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
-        f"third {np.nanmedian(success[-third:]):.0%} of the rollouts there succeeded",
+        f"third {share} of the rollouts there succeeded",
         "a target that can be solved, more samples per update (n_samples), or more iterations",
     )

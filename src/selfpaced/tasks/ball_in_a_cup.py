@@ -25,6 +25,8 @@ SET_POINTS = 1750
 HOLDING = 350  # control steps more at the last set point
 CONTROLS = SET_POINTS + HOLDING
 START = np.array([0.0, 0.58760536, 0.0, 1.36004913, 0.0, -0.32072943, -1.57])
+JOINT_LOWS = np.array([-2.6, -1.985, -2.8, -0.9, -4.55, -1.5707, -2.7])  # of the arm, in rad
+JOINT_HIGHS = np.array([2.6, 1.985, 2.8, 3.14159, 1.25, 1.5707, 2.7])
 MOVING = (1, 3, 5)  # joints 2, 4 and 6: the paper counts otherwise
 BASES, ALL_BASES = 5, 9  # in use: the third to the seventh, so that movements begin and end at rest
 USED = slice(2, 7)
@@ -134,7 +136,9 @@ class BallInACup:
 def movement(theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
     """Times (t,), joint positions and velocities (t, 7) of the movement of `theta` (15,).
 
-    For a robot: `frequency` set points per second, and time stretched by 1 / `speed`.
+    For a robot: `frequency` set points per second, and time stretched by 1 / `speed`. They are
+    commands for the arm's springs and dampers, which follow them with a sag of up to 0.07 rad where
+    nothing else carries its weight. A movement that leaves the joints' ranges is an error.
     """
     for name, value, (low, high) in (
         ("frequency", frequency, FREQUENCIES),
@@ -150,6 +154,14 @@ def movement(theta: Array, frequency: float, speed: float) -> tuple[Array, Array
     positions[:, MOVING] += basis(phases, CENTRES, WIDTH)[:, USED] @ weights
     velocities[:, MOVING] = basis_velocity(phases, CENTRES, WIDTH)[:, USED] @ weights
     velocities *= speed / DURATION
+    beyond = (positions < JOINT_LOWS) | (positions > JOINT_HIGHS)
+    if beyond.any():
+        step, joint = np.argwhere(beyond)[0]
+        raise ValueError(
+            f"a movement for a robot must stay in the joints' ranges; joint {joint + 1} is sent to "
+            f"{positions[step, joint]:.3f} rad, outside of {JOINT_LOWS[joint]:g} to "
+            f"{JOINT_HIGHS[joint]:g}"
+        )
     return times, positions, velocities
 
 

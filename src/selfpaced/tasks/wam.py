@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.tasks.ball_in_a_cup import INNER_RADIUS
+from selfpaced.tasks.ball_in_a_cup import INNER_RADIUS, JOINT_HIGHS, JOINT_LOWS
 
 S = float(np.sqrt(0.5))
 BASE = (0.0, 0.0, 0.6)
@@ -26,7 +26,6 @@ class Link(NamedTuple):
     name: str
     pos: tuple[float, float, float]  # in its parent
     quat: tuple[float, float, float, float]
-    range: tuple[float, float]
     mass: float
     com: tuple[float, float, float]
     inertia_quat: tuple[float, float, float, float]
@@ -35,43 +34,43 @@ class Link(NamedTuple):
 
 LINKS = (
     Link(
-        *("shoulder_yaw", (0, 0, 0.16), (S, 0, 0, -S), (-2.6, 2.6), 10.7677),
+        *("shoulder_yaw", (0, 0, 0.16), (S, 0, 0, -S), 10.7677),
         (-0.00443422, -0.00066489, -0.12189),
         (0.999995, 0.000984795, 0.00270132, 0.00136071),
         (0.507411, 0.462983, 0.113271),
     ),
     Link(
-        *("shoulder_pitch", (0, 0, 0.184), (S, -S, 0, 0), (-1.985, 1.985), 3.87494),
+        *("shoulder_pitch", (0, 0, 0.184), (S, -S, 0, 0), 3.87494),
         (-0.00236983, -0.0154211, 0.0310561),
         (0.961781, -0.272983, 0.0167269, 0.0133385),
         (0.0214207, 0.0167101, 0.0126465),
     ),
     Link(
-        *("upper_arm", (0, -0.505, 0), (S, S, 0, 0), (-2.8, 2.8), 1.80228),
+        *("upper_arm", (0, -0.505, 0), (S, S, 0, 0), 1.80228),
         (-0.0382586, 3.309e-5, -0.207508),
         (0.705455, 0.0381914, 0.0383402, 0.706686),
         (0.0665697, 0.0634285, 0.00622701),
     ),
     Link(
-        *("forearm", (0.045, 0, 0.045), (S, -S, 0, 0), (-0.9, 3.14159), 2.40017),
+        *("forearm", (0.045, 0, 0.045), (S, -S, 0, 0), 2.40017),
         (0.00498512, -0.132717, -0.00022942),
         (0.546303, 0.447151, -0.548676, 0.447842),
         (0.0196896, 0.0152225, 0.00749914),
     ),
     Link(
-        *("wrist_yaw", (-0.045, 0, 0), (S, S, 0, 0), (-4.55, 1.25), 0.12376),
+        *("wrist_yaw", (-0.045, 0, 0), (S, S, 0, 0), 0.12376),
         (8.921e-5, 0.00435824, -0.00511217),
         (0.708528, -0.000120667, 0.000107481, 0.705683),
         (0.0112011, 0.0111887, 7.58188e-5),
     ),
     Link(
-        *("wrist_pitch", (0, 0, 0.3), (S, -S, 0, 0), (-1.5707, 1.5707), 0.417974),
+        *("wrist_pitch", (0, 0, 0.3), (S, -S, 0, 0), 0.417974),
         (-0.00012262, -0.0246834, -0.0170319),
         (0.994687, -0.102891, 0.000824211, -0.00336105),
         (0.000555166, 0.000463174, 0.00023407),
     ),
     Link(
-        *("palm", (0, -0.06, 0), (S, S, 0, 0), (-2.7, 2.7), 0.0686475),
+        *("palm", (0, -0.06, 0), (S, S, 0, 0), 0.0686475),
         (-7.974e-5, -0.00323552, -0.00016313),
         (0.594752, 0.382453, 0.382453, 0.594752),
         (7.408e-5, 3.81466e-5, 3.76434e-5),
@@ -123,7 +122,7 @@ def wam_spec(scale: float, *, links: int, margin: float, timestep: float) -> Any
         name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[2, 2, 0.1], rgba=GREY, **SOLID
     )
     body = world.add_body(name="base", pos=BASE)
-    for link in LINKS:
+    for link, *limits in zip(LINKS, JOINT_LOWS, JOINT_HIGHS, strict=True):
         body = body.add_body(
             name=link.name,
             pos=link.pos,
@@ -135,7 +134,7 @@ def wam_spec(scale: float, *, links: int, margin: float, timestep: float) -> Any
             explicitinertial=True,
         )
         # no friction loss: it halves the speed and changes no outcome that was looked at
-        body.add_joint(name=link.name, range=link.range, limited=True)
+        body.add_joint(name=link.name, range=limits, limited=True)
     _shape_arm(spec)
     _add_cup(spec)
     _add_string(spec, links, margin, timestep)
