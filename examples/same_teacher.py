@@ -5,6 +5,8 @@ A teacher knows the box of contexts and the target; who learns is not its busine
     python examples/same_teacher.py
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from selfpaced import CREPS, SelfPaced, experiment, train
@@ -16,7 +18,7 @@ def main(iterations=200, steps=10):
     gate = experiment("gate-precision")
     run = train(gate.problem(), CREPS(n_samples=100, teacher=TEACHER), iterations=iterations)
     print(f"C-REPS, gate: {run.success:.0%} on the target, {_where(run)}")
-    ppo = experiment("pointmass-ppo").algorithm("selfpaced")
+    ppo = replace(experiment("pointmass-ppo").algorithm("selfpaced"), teacher=TEACHER)
     run = train(experiment("pointmass-ppo").problem(), ppo, iterations=steps)
     print(f"PPO, point mass, after {steps} iterations: {run.success:.0%}, {_where(run)}")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, default_value_features
-from selfpaced.maths.gaussian import Gaussian, gaussian_over
+from selfpaced.maths.gaussian import Gaussian, checked_target, gaussian_over
 from selfpaced.maths.policy import LinearGaussianPolicy, Policy, default_policy
 
 Metrics = dict[str, float]
@@ -202,13 +202,7 @@ class Problem:
 
     def _check(self) -> None:
         d, d_theta = self.task.context_space.dimension, self.task.theta_space.dimension
-        if self.target.dimension != d:
-            raise ValueError(f"target must have {d} dimensions; got {self.target.dimension}")
-        if not self.task.context_space.contains(self.target.mean):
-            raise ValueError(
-                f"target must have its mean in {self.task.context_space}; "
-                f"got {self.target.mean.tolist()}"
-            )
+        checked_target(self.target, self.task.context_space)
         if self.initial_contexts.dimension != d:
             raise ValueError(
                 f"initial_contexts must have {d} dimensions; got {self.initial_contexts.dimension}"

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 from selfpaced import Gaussian
 from selfpaced.maths.mixture import fit_mixtures
-from selfpaced.maths.pacing import _View, step_to_target, step_to_value, weighed_step
+from selfpaced.maths.pacing import Tried, _View, step_to_target, step_to_value, weighed_step
 
 
 def problem(seed=0, d=2, n=200):
@@ -20,9 +20,15 @@ def problem(seed=0, d=2, n=200):
     return old, target, contexts, values
 
 
+def tried(contexts, values):
+    """Drawn from the distribution that is now."""
+    return Tried(contexts, values, np.full(len(values), 1 / len(values)))
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_gradients_are_exact(d):
-    view = _View(*problem(d=d))
+    old, target, contexts, values = problem(d=d)
+    view = _View(old, target, tried(contexts, values))
     x = 0.2 * np.random.default_rng(1).normal(size=d + d * (d + 1) // 2)
     for function in (view.value, view.kl_to_target, view.kl_from_old, view.loss):
         numeric = approx_fprime(x, lambda x, function=function: function(x)[0], 1e-7)
@@ -32,7 +38,7 @@ def test_gradients_are_exact(d):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_divergences_are_those_of_the_gaussians(d):
     old, target, contexts, values = problem(d=d)
-    view = _View(old, target, contexts, values)
+    view = _View(old, target, tried(contexts, values))
     x = 0.3 * np.random.default_rng(2).normal(size=d + d * (d + 1) // 2)
     m, L = view._parts(x)
     chol = old.chol @ L
@@ -48,7 +54,7 @@ def test_divergences_are_those_of_the_gaussians(d):
 def test_a_step_respects_its_bounds_and_comes_nearer(seed, epsilon):
     old, target, contexts, values = problem(seed)
     bound = 0.9 * values.mean()
-    step = step_to_target(old, target, contexts, values, bound, epsilon)
+    step = step_to_target(old, target, tried(contexts, values), bound, epsilon)
     assert not step.failed
     assert old.kl(step.contexts) <= epsilon * 1.001
     assert step.contexts.kl(target) < old.kl(target)
@@ -62,7 +68,7 @@ def test_without_a_bound_that_matters_it_arrives_at_the_target():
     here = old
     for _ in range(200):
         drawn = here.sample(200, np.random.default_rng(0))
-        here = step_to_target(here, target, drawn, np.ones(200), 0.0, 0.3).contexts
+        here = step_to_target(here, target, tried(drawn, np.ones(200)), 0.0, 0.3).contexts
         if here.kl(target) < 1e-6:
             break
     np.testing.assert_allclose(here.mean, target.mean, atol=1e-3)
@@ -71,7 +77,7 @@ def test_without_a_bound_that_matters_it_arrives_at_the_target():
 
 def test_a_step_to_value_goes_where_the_value_is():
     old, _, contexts, values = problem()
-    step = step_to_value(old, contexts, values, 0.2)
+    step = step_to_value(old, tried(contexts, values), 0.2)
     assert not step.failed
     assert old.kl(step.contexts) <= 0.2001
     assert step.value > values.mean() + 0.05
@@ -81,14 +87,50 @@ def test_a_step_to_value_goes_where_the_value_is():
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
 def test_the_unit_of_the_values_does_not_matter(factor):
     old, target, contexts, values = problem()
-    plain = step_to_target(old, target, contexts, values, 0.5, 0.15).contexts
-    scaled = step_to_target(old, target, contexts, factor * values, factor * 0.5, 0.15).contexts
+    plain = step_to_target(old, target, tried(contexts, values), 0.5, 0.15).contexts
+    scaled = step_to_target(
+        old, target, tried(contexts, factor * values), factor * 0.5, 0.15
+    ).contexts
     np.testing.assert_allclose(scaled.mean, plain.mean, atol=1e-4)
+
+
+@pytest.mark.parametrize("shift", [-1000.0, -1.0, 100.0])
+def test_the_zero_of_the_values_does_not_matter(shift):
+    old, target, contexts, values = problem()
+    plain = step_to_target(old, target, tried(contexts, values), 0.5, 0.15)
+    moved = step_to_target(old, target, tried(contexts, values + shift), 0.5 + shift, 0.15)
+    np.testing.assert_allclose(moved.contexts.mean, plain.contexts.mean, atol=1e-4)
+    assert moved.value == pytest.approx(plain.value + shift, abs=1e-3)
+    up = step_to_value(old, tried(contexts, values + shift), 0.15).contexts
+    np.testing.assert_allclose(
+        up.mean, step_to_value(old, tried(contexts, values), 0.15).contexts.mean, atol=1e-4
+    )
+
+
+def test_contexts_drawn_before_count_as_likely_as_they_are_now():
+    """Draws from an older distribution, with shares, lead where draws from now do."""
+    old, target, _, _ = problem()
+    rng = np.random.default_rng(1)
+    before = Gaussian(old.mean - 0.4, 1.2 * old.covariance)
+
+    def able(contexts):
+        return (contexts[:, 0] < old.mean[0] + 0.5).astype(float)
+
+    now, earlier = old.sample(20_000, rng), before.sample(20_000, rng)
+    shares = np.exp(old.log_prob(earlier) - before.log_prob(earlier))
+    weighed = Tried(earlier, able(earlier), shares / shares.sum())
+    assert weighed.value == pytest.approx(able(now).mean(), abs=0.03)
+    bound = 0.9 * able(now).mean()
+    there = step_to_target(old, target, tried(now, able(now)), bound, 0.15)
+    also = step_to_target(old, target, weighed, bound, 0.15)
+    assert not there.failed
+    assert not also.failed
+    np.testing.assert_allclose(also.contexts.mean, there.contexts.mean, atol=0.08)
 
 
 def test_an_impossible_bound_keeps_the_old_distribution_and_says_so():
     old, target, contexts, values = problem()
-    step = step_to_target(old, target, contexts, 0 * values, 0.5, 0.15)
+    step = step_to_target(old, target, tried(contexts, 0 * values), 0.5, 0.15)
     assert step.failed
     assert step.contexts is old
 
@@ -126,15 +168,15 @@ def test_one_component_has_a_closed_form_whatever_is_fitted_beside_it():
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0, 100.0])
 def test_a_weighed_step_respects_its_bound(alpha, epsilon):
     old, target, contexts, values = problem(3)
-    step = weighed_step(old, target, contexts, values, alpha, epsilon)
+    step = weighed_step(old, target, tried(contexts, values), alpha, epsilon)
     assert not step.failed
     assert old.kl(step.contexts) <= epsilon * 1.001
 
 
 def test_a_weighed_step_goes_to_the_target_or_to_the_value():
     old, target, contexts, values = problem(n=1000)
-    to_value = weighed_step(old, target, contexts, values, 0.0, 0.2).contexts
-    to_target = weighed_step(old, target, contexts, values, 10.0, 0.2).contexts
+    to_value = weighed_step(old, target, tried(contexts, values), 0.0, 0.2).contexts
+    to_target = weighed_step(old, target, tried(contexts, values), 10.0, 0.2).contexts
     assert to_target.kl(target) < 0.9 * old.kl(target)
     assert to_target.kl(target) < to_value.kl(target)
     assert to_value.mean[0] < old.mean[0] < to_target.mean[0]
@@ -145,6 +187,6 @@ def test_without_an_active_bound_a_weighed_step_has_a_closed_form():
     rng = np.random.default_rng(0)
     old, target = Gaussian([0.0], [[1.0]]), Gaussian([0.4], [[0.8]])
     contexts = old.sample(200_000, rng)
-    step = weighed_step(old, target, contexts, 0.5 * contexts[:, 0], 2.0, 3.0)
+    step = weighed_step(old, target, tried(contexts, 0.5 * contexts[:, 0]), 2.0, 3.0)
     np.testing.assert_allclose(step.contexts.mean, 0.4 + 0.8 * 0.5 / 2.0, atol=0.01)
     np.testing.assert_allclose(step.contexts.covariance, [[0.8]], atol=0.01)

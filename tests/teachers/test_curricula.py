@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from selfpaced import Box, Gaussian
-from selfpaced.teachers import ADR, ALPGMM, PLR, CurrOT, SelfPaced, Uniform
+from selfpaced.teachers import ADR, ALPGMM, PLR, CurrOT, SaggRiac, SelfPaced, Target, Uniform
 
 BOX = Box([0.0, 0.0], [1.0, 1.0])
 TARGET = Gaussian([0.9, 0.9], 4e-4 * np.eye(2))
@@ -73,6 +73,47 @@ def test_the_threshold_is_kept_on_the_way():
     assert np.mean(np.array(rates[reached:]) >= 0.4) > 0.9
 
 
+@pytest.mark.parametrize("form", ["threshold", "ready"])
+@pytest.mark.parametrize("under_way", [16, 200])
+def test_many_environments_do_not_lead_it_astray(form, under_way):
+    """Contexts are told long after they were asked for; beyond a wall nothing ever succeeds."""
+    target = Gaussian([0.9], [[1e-4]])
+    teacher = SelfPaced(form=form).start(Box([0.0], [1.0]), target)
+    rng = np.random.default_rng(0)
+    queue, rates = list(teacher.ask(under_way, rng)), []
+    for _ in range(5000):
+        context = queue.pop(0)[None]
+        win = (context[:, 0] < 0.5).astype(float)
+        teacher.tell(context, win, win)
+        queue.append(teacher.ask(1, rng)[0])
+        rates.append(win[0])
+    assert np.mean(rates[-500:]) > 0.2
+
+
+def test_a_point_like_target_is_reached():
+    target = Gaussian([0.9, 0.9], 1e-6 * np.eye(2))  # a thousandth of the box
+    teacher, rng = SelfPaced().start(BOX, target), np.random.default_rng(0)
+    for _ in range(400):
+        teacher.tell(teacher.ask(50, rng), np.ones(50), np.ones(50))
+    assert teacher.contexts.kl(target) < 0.1
+
+
+def test_draws_under_way_are_remembered_over_a_restart():
+    def after(restart):
+        teacher, rng = SelfPaced(update_every=10).start(BOX, TARGET), np.random.default_rng(0)
+        waiting = teacher.ask(60, rng)
+        wins = (waiting[:, 0] < 0.4).astype(float)
+        teacher.tell(waiting[:30], wins[:30], wins[:30])
+        if restart:
+            state = {name: np.array(value) for name, value in teacher.state().items()}
+            teacher = SelfPaced(update_every=10).start(BOX, TARGET)
+            teacher.restore(state)
+        teacher.tell(waiting[30:], wins[30:], wins[30:])
+        return teacher.contexts
+
+    np.testing.assert_array_equal(after(True).mean, after(False).mean)
+
+
 def test_learning_progress_is_sought_where_it_is():
     """Returns change over time in one quadrant only."""
     teacher, rng = ALPGMM().start(BOX, TARGET), np.random.default_rng(0)
@@ -137,8 +178,33 @@ def test_a_missing_success_is_named(numbers):
         (lambda: PLR(replay=1.5), r"replay must be in \[0, 1\]; got 1.5"),
         (lambda: ADR(low=0.9), "low must be below high"),
         (lambda: ALPGMM(components=(3, 2)), "components must be"),
+        (lambda: SelfPaced(judged_by="sucess"), "judged_by must be 'success' or 'reward'"),
+        (lambda: CurrOT(judged_by="returns"), "judged_by must be 'success' or 'reward'"),
     ],
 )
 def test_bad_numbers_are_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("numbers", [SelfPaced(), CurrOT(), Target()])
+def test_a_target_that_is_none_of_the_box_is_named(numbers):
+    with pytest.raises(ValueError, match="target must have 2 dimensions; got 1"):
+        numbers.start(BOX, Gaussian([0.5], [[0.1]]))
+    with pytest.raises(ValueError, match="target must have its mean in"):
+        numbers.start(BOX, Gaussian([0.5, 1.5], np.eye(2)))
+
+
+def test_rewards_that_are_no_numbers_are_named():
+    for numbers in (SelfPaced(judged_by="reward"), SaggRiac()):
+        teacher = numbers.start(BOX, TARGET)
+        with pytest.raises(ValueError, match=r"rewards must be numbers .* got -inf in 1 of 2 rows"):
+            teacher.tell(np.full((2, 2), 0.5), np.array([1.0, -np.inf]), np.ones(2))
+
+
+def test_the_first_box_of_adr_lies_inside_whatever_rounding_does():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        low = rng.normal(size=2) * 10
+        box = Box(low, low + rng.random(2))
+        assert box.contains(ADR(first=1.0).start(box, TARGET).ask(20, rng)).all()

@@ -42,7 +42,7 @@ def test_the_three_ways_to_sample_have_their_shares():
     left = np.column_stack([np.linspace(0.01, 0.2, 40), np.full(40, 0.5)])
     right = left + np.array([0.75, 0.0])
     for k in range(4):
-        sagg.ask(1, rng)
+        sagg.ask(10, rng)
         sagg.tell(left, np.full(40, float(k)), np.zeros(40))
         sagg.tell(right, np.ones(40), np.zeros(40))
     chances = sagg._chances()

@@ -37,7 +37,8 @@ class PPO:
     updates as it takes to spend `n_samples` rollouts, and the first one spends the
     `buffer_size - 1` batches more that other learners fill their buffers with. A rollout is an
     episode's worth of steps. Every update starts with new episodes, so that all there is to save
-    between updates are arrays.
+    between updates are arrays; the teacher is not told of those that an update cuts short, so let
+    `steps` be a multiple of an episode's.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("gymnasium", "stable_baselines3", "torch")
@@ -150,6 +151,8 @@ class StepTraining:
             return True
 
         self._model.set_env(self._environment, force_reset=True)
+        if self._curriculum is not None:
+            self._curriculum.resume()  # before learn() resets
         steps = self._numbers.environments * self._numbers.steps
         teaching = [] if self._curriculum is None else [self._curriculum]
         callback = [self._as_callback(notice), *teaching]
@@ -251,7 +254,7 @@ def _of_episodes(ended: list[dict[str, Any]]) -> dict[str, float]:
         return {"success": np.nan, "step_reward": np.nan, "episode_steps": np.nan}
     steps = sum(info["episode"]["l"] for info in ended)
     return {
-        "success": float(np.mean([info["is_success"] for info in ended])),
+        "success": float(np.mean([info["episode_success"] for info in ended])),
         "step_reward": float(sum(info["episode"]["r"] for info in ended) / steps),
         "episode_steps": float(steps / len(ended)),
     }
@@ -305,7 +308,6 @@ class GlobalGenerators:
 
 def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
     """The normalising vector of environments, SB3's model of them, and an episode's steps."""
-    import gymnasium
     import stable_baselines3
     import torch
     from stable_baselines3.common.logger import Logger
@@ -313,12 +315,12 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
     from selfpaced.deep.together import Together
-    from selfpaced.deep.wrapper import made_contextual
+    from selfpaced.deep.wrapper import all_harmless, made_contextual
 
     def one() -> Any:
-        if numbers.teacher is None:
-            return gymnasium.make(numbers.environment, context=context)
-        return made_contextual(numbers.environment)
+        made = made_contextual(numbers.environment)
+        made.get_wrapper_attr("untaught")(context)
+        return made
 
     first = one()
     registered = first.spec
@@ -327,13 +329,18 @@ def _made(numbers: PPO, context: Array) -> tuple[Any, Any, int]:
         raise ValueError(
             f"environment must be registered with max_episode_steps; {numbers.environment} is not"
         )
+    if numbers.steps < steps:
+        raise ValueError(
+            f"steps must be at least those of an episode, {steps}, for each update begins with new "
+            f"ones; got {numbers.steps}"
+        )
     n, inner = numbers.environments, first.unwrapped
     if not ((first.action_space.low == -1).all() and (first.action_space.high == 1).all()):
         raise ValueError(
             f"actions of {numbers.environment} must lie in [-1, 1] "
             f"(gymnasium.wrappers.RescaleAction); got {first.action_space}"
         )
-    if hasattr(inner, "side_by_side"):
+    if hasattr(inner, "side_by_side") and all_harmless(first):
         spaces = inner.observation_space, inner.action_space
         parallel: Any = Together(inner.side_by_side(n), n, steps, spaces, context)
     else:

@@ -8,20 +8,30 @@ from numpy.typing import ArrayLike
 
 from selfpaced.maths.arrays import Array, check_vector
 from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian
 
 
 class ContextQueue:
-    """First come, first served. Until something is queued, every reset gets `context`.
+    """First come, first served. Without a teacher, resets get `context`, or a draw from it.
 
-    A queue that has once been filled and is empty is an error, rather than a context nobody chose.
+    That is so until something is queued, and while it is `resting`: when nobody trains, and an
+    evaluation must not use up what waits. A queue that has run empty is an error otherwise, rather
+    than a context nobody chose.
     """
 
-    def __init__(self, bounds: Box, context: ArrayLike | None = None) -> None:
+    def __init__(self, bounds: Box, context: ArrayLike | Gaussian | None = None) -> None:
         self.bounds = bounds
-        self.current = self.checked(bounds.centre if context is None else context)
+        self.resting = False
         self.taught = False  # whether the current context was queued
         self._waiting: deque[Array] = deque()
         self._filled = False
+        self.untaught(bounds.centre if context is None else context)
+        self.current = self._otherwise if self._drawn is None else self._drawn.mean
+
+    def untaught(self, context: ArrayLike | Gaussian) -> None:
+        """Where to play when there is no teacher: at one context, or at draws from many."""
+        self._drawn = context if isinstance(context, Gaussian) else None
+        self._otherwise = self.checked(context.mean if isinstance(context, Gaussian) else context)
 
     def queue_contexts(self, contexts: ArrayLike) -> None:
         """Append contexts (k, d)."""
@@ -36,18 +46,24 @@ class ContextQueue:
     @waiting_contexts.setter
     def waiting_contexts(self, contexts: ArrayLike) -> None:
         self._waiting.clear()
-        self.queue_contexts(np.reshape(contexts, (-1, self.bounds.dimension)))
+        if np.size(contexts):
+            self.queue_contexts(contexts)
 
-    def next(self, wanted: ArrayLike | None = None) -> Array:
-        """The context of the next episode: `wanted`, or the first that waits."""
+    def next(self, rng: np.random.Generator, wanted: ArrayLike | None = None) -> Array:
+        """The context of the next episode: `wanted`, the first that waits, or without a teacher."""
         if wanted is not None:
             self.current, self.taught = self.checked(wanted), False
-        elif self._waiting:
+        elif self._waiting and not self.resting:
             self.current, self.taught = self._waiting.popleft(), True
-        elif self._filled:
+        elif self.resting or not self._filled:
+            self.taught, self.current = False, self._otherwise
+            if self._drawn is not None:
+                self.current = self._drawn.sample(1, rng, self.bounds)[0]
+        else:
             raise RuntimeError(
-                "no context is waiting for this reset; queue_contexts must come before it "
-                "(with Stable-Baselines3, pass the CurriculumCallback to learn())"
+                "no context is waiting for this reset: queue_contexts must come before it. With "
+                "Stable-Baselines3, pass the CurriculumCallback to learn(), and evaluate in an "
+                "environment of its own"
             )
         return self.current
 

@@ -13,7 +13,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from selfpaced.files import npz_bytes, read_npz, write_atomically
 from selfpaced.learners.episodic import described, part_of
-from selfpaced.maths.arrays import Array, check_at_least
+from selfpaced.maths.arrays import Array, IntArray, check_at_least
+from selfpaced.maths.box import Box
 from selfpaced.randomness import generator_state, restored_generator
 from selfpaced.types import State, Teacher
 
@@ -31,8 +32,9 @@ class CurriculumCallback(BaseCallback):
 
     The environments are `ContextualEnv`s in a vector environment, with whatever around them.
     Each has `ahead` contexts waiting, so what the teacher has just learned shows after as many
-    episodes. Every `record_every` episodes the curriculum goes to Stable-Baselines3's logger (as
-    "curriculum/...") and to `record`, for example a `Logbook`, which keeps it in a store.
+    episodes. Outside of `learn` they rest, and the environments play their own `context`. Every
+    `record_every` episodes the curriculum goes to Stable-Baselines3's logger (as "curriculum/...")
+    and to `record`, for example a `Logbook`, which keeps it in a store.
 
     `save` and `load` keep teacher, waiting contexts and random numbers. Stable-Baselines3 does
     not save environments: a loaded training begins its first episodes anew, at the contexts that
@@ -58,12 +60,13 @@ class CurriculumCallback(BaseCallback):
         self._ended: list[Episodes] = []  # since the last record
         self._records = 0
         self._environments: Any = None
-        self._waiting: list[Array] = []  # of each environment, until there are any
+        self._bounds: Box | None = None  # of the environments' contexts
+        self._waiting: list[Array] = []  # of each environment, while there are none or they rest
 
     def attach(self, environments: Any) -> None:
         """Let contexts wait in a vector of `environments` before they are first reset."""
         try:
-            environments.get_attr("waiting_contexts")
+            self._bounds = environments.get_attr("bounds")[0]
         except (AttributeError, EOFError) as error:  # in this process, or in one of its children
             raise ValueError("environments must be wrapped in ContextualEnv") from error
         if self._waiting and len(self._waiting) != environments.num_envs:
@@ -72,19 +75,33 @@ class CurriculumCallback(BaseCallback):
                 f"got {environments.num_envs}"
             )
         self._environments = environments
-        for i, contexts in enumerate(self._waiting):
+        # What another callback has left waiting there is not this teacher's.
+        nothing = [np.zeros((0, 0))] * environments.num_envs
+        for i, contexts in enumerate(self._waiting or nothing):
             environments.env_method("set_wrapper_attr", "waiting_contexts", contexts, indices=i)
-        self._waiting = []
+        self.resume()
         self._fill(self._ahead + 1)  # the first reset takes one
 
     def _on_training_start(self) -> None:
         if self._environments is self.training_env:
-            self._fill(self._ahead)
-            return
-        # learn() has reset environments that it did not know, at contexts that nobody chose:
-        # those episodes are dropped unplayed.
-        self.attach(self.training_env)
-        self._begin_anew()
+            self.resume()
+        else:
+            self.attach(self.training_env)
+        if not all(self._environments.get_attr("taught")):
+            # learn() has reset them at contexts that the teacher did not choose: those episodes
+            # are dropped unplayed.
+            self._begin_anew()
+        self._fill(self._ahead)
+
+    def _on_training_end(self) -> None:
+        """Evaluations in the same environments leave the waiting contexts alone."""
+        self._waiting = self.waiting
+        self._environments.env_method("set_wrapper_attr", "resting", True)
+
+    def resume(self) -> None:
+        """Let the next resets take what waits; `learn` does so after its first one."""
+        self._waiting = []
+        self._environments.env_method("set_wrapper_attr", "resting", False)
 
     def _fill(self, least: int) -> None:
         """Let at least so many contexts wait in every environment."""
@@ -94,7 +111,7 @@ class CurriculumCallback(BaseCallback):
     @property
     def waiting(self) -> list[Array]:
         """(k, d) of every environment: the contexts it will play next."""
-        if self._environments is None:
+        if self._environments is None or self._waiting:
             return self._waiting
         return self._environments.get_attr("waiting_contexts")
 
@@ -108,16 +125,22 @@ class CurriculumCallback(BaseCallback):
     def _on_step(self) -> bool:
         ended = np.flatnonzero(self.locals["dones"])
         if ended.size:
-            self._finish([self.locals["infos"][i] for i in ended])
+            self._finish(ended, [self.locals["infos"][i] for i in ended])
             self._queue(ended.tolist())  # each took one when it was reset
         return True
 
-    def _finish(self, infos: list[dict[str, Any]]) -> None:
+    def _finish(self, ended: IntArray, infos: list[dict[str, Any]]) -> None:
         episodes = Episodes(
             np.array([info["context"] for info in infos]),
             np.array([info["episode_return"] for info in infos]),
             np.array([info["episode_success"] for info in infos]),
         )
+        for i, context, value in zip(ended, episodes.contexts, episodes.returns, strict=True):
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"returns must be finite; environment {i} returned {value} at the context "
+                    f"{context.tolist()}"
+                )
         self.teacher.tell(*episodes)
         self._ended.append(episodes)
         self.episodes += len(infos)
@@ -131,7 +154,10 @@ class CurriculumCallback(BaseCallback):
         wanted = list(indices)
         if not wanted:
             return
-        for i, context in zip(wanted, self.teacher.ask(len(wanted), self._rng), strict=True):
+        asked = self.teacher.ask(len(wanted), self._rng)
+        if self._bounds is not None:  # here, where the error is not one of another process
+            asked = self._bounds.check("contexts", asked)
+        for i, context in zip(wanted, asked, strict=True):
             self._environments.env_method("queue_contexts", context[None], indices=i)
 
     def _note(self, episodes: Episodes) -> None:

@@ -74,6 +74,7 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._context = self._checked(task.context_space.centre if context is None else context)
         self._rows = self.side_by_side(1)
         self._path: list[Array] = []
+        self._age = 0
         self._begin()
 
     def side_by_side(self, n: int) -> StepwiseRows:
@@ -82,7 +83,7 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def _begin(self) -> None:
         self._rows.begin(ONE, self._context)
-        self._path = [self._rows.states[0, :2]]
+        self._path, self._age = [self._rows.states[0, :2]], 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -99,8 +100,10 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         actions = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)[None]
         rewards, ended, solved = self._rows.move(actions)
         self._path.append(self._rows.states[0, :2])
+        self._age += 1
+        late = self._age >= self.task.steps and not ended[0]
         return (
-            *(self._observation(), float(rewards[0]), bool(ended[0]), False),
+            *(self._observation(), float(rewards[0]), bool(ended[0]), bool(late)),
             self._info(bool(solved[0])),
         )
 

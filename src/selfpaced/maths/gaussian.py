@@ -89,3 +89,12 @@ def normal_entropy(chol: Array) -> float:
 def log_det(chol: Array) -> float:
     """log det chol: half the log-determinant of chol chol^T."""
     return float(np.log(np.diag(chol)).sum())
+
+
+def checked_target(target: Gaussian, box: Box) -> Gaussian:
+    """`target`, or a ValueError if it is not one for contexts in `box`."""
+    if target.dimension != box.dimension:
+        raise ValueError(f"target must have {box.dimension} dimensions; got {target.dimension}")
+    if not box.contains(target.mean):
+        raise ValueError(f"target must have its mean in {box}; got {target.mean.tolist()}")
+    return target

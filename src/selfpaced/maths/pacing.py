@@ -29,22 +29,35 @@ class Step(NamedTuple):
     failed: bool  # the solver found nothing better: the old distribution is kept
 
 
+class Tried(NamedTuple):
+    """What was tried, and how it went."""
+
+    contexts: Array  # (n, d)
+    values: Array  # (n,)
+    shares: Array  # (n,): how likely each is now, compared with when it was drawn; sum to 1
+
+    @property
+    def value(self) -> float:
+        """Expected under the distribution that is now."""
+        return float(self.shares @ self.values)
+
+
 def step_to_target(
-    old: Gaussian, target: Gaussian, contexts: Array, values: Array, bound: float, epsilon: float
+    old: Gaussian, target: Gaussian, tried: Tried, bound: float, epsilon: float
 ) -> Step:
     """argmin KL(new || target) with value(new) >= bound and KL(old || new) <= epsilon."""
-    view = _View(old, target, contexts, values)
+    view = _View(old, target, tried)
     return view.solve(view.kl_to_target, epsilon, bound)
 
 
-def step_to_value(old: Gaussian, contexts: Array, values: Array, epsilon: float) -> Step:
+def step_to_value(old: Gaussian, tried: Tried, epsilon: float) -> Step:
     """argmax value(new) with KL(old || new) <= epsilon."""
-    view = _View(old, old, contexts, values)
+    view = _View(old, old, tried)
     return view.solve(view.loss, epsilon, None)
 
 
 def weighed_step(
-    old: Gaussian, target: Gaussian, contexts: Array, values: Array, alpha: float, epsilon: float
+    old: Gaussian, target: Gaussian, tried: Tried, alpha: float, epsilon: float
 ) -> Step:
     """argmax value(new) - alpha KL(new || target) with KL(new || old) <= epsilon, then a fit.
 
@@ -52,10 +65,12 @@ def weighed_step(
     eta eps + soft_max(x, alpha + eta) with x = V + alpha (log mu - log q), so the temperature is
     that of the bound, or alpha itself where the bound is inactive.
     """
+    contexts, values, shares = tried
     x = values + alpha * (target.log_prob(contexts) - old.log_prob(contexts))
     if np.ptp(x) == 0.0:
-        return Step(old, float(values.mean()), True)
-    weights = soft_max(x, max(temperature(x, epsilon), alpha)).weights
+        return Step(old, tried.value, True)
+    weights = soft_max(x, max(temperature(x, epsilon), alpha)).weights * shares
+    weights /= weights.sum()
     fit = fit_gaussian(old, contexts, weights, epsilon)
     return Step(fit.gaussian, float(weights @ values), fit.kept_old)
 
@@ -67,17 +82,21 @@ class _View:
     L L^T being the new covariance. Every function returns its value and its gradient in x.
     """
 
-    def __init__(self, old: Gaussian, target: Gaussian, contexts: Array, values: Array) -> None:
+    def __init__(self, old: Gaussian, target: Gaussian, tried: Tried) -> None:
         self._old = old
         self._d = d = old.dimension
         self._rows, self._columns = np.tril_indices(d)
         self._diagonal = d + np.flatnonzero(self._rows == self._columns)
-        counted = values != 0.0  # the others add nothing to the expected value
-        self._u = np.linalg.solve(old.chol, (contexts[counted] - old.mean).T).T  # (k, d)
+        # Values count from the least one, so that their zero does not matter: below it, a new
+        # distribution that leaves the samples behind, where weights vanish, would be worth more.
+        self._least = float(tried.values.min())
+        above = tried.values - self._least
+        counted = above > 0.0  # the others add nothing to the expected value
+        self._u = np.linalg.solve(old.chol, (tried.contexts[counted] - old.mean).T).T  # (k, d)
         self._half_squares = 0.5 * (self._u**2).sum(axis=1)
-        # Values enter scaled: the solver's steps must not depend on their unit.
-        self._scale = float(np.abs(values).max()) or 1.0
-        self._values = values[counted] / (self._scale * len(values))
+        # And they enter scaled: the solver's steps must not depend on their unit.
+        self._scale = float(above.max()) or 1.0
+        self._values = above[counted] * tried.shares[counted] / self._scale
         inverse = np.linalg.inv(old.chol)
         self._aim = inverse @ (target.mean - old.mean)
         spread = inverse @ target.chol
@@ -96,7 +115,7 @@ class _View:
         return np.concatenate([by_mean, by_L[self._rows, self._columns]])
 
     def value(self, x: Array) -> tuple[float, Array]:
-        """mean_i w_i V_i with w_i = new(c_i) / old(c_i), in units of the largest |V|."""
+        """sum_i s_i w_i V_i, w_i = new(c_i) / old(c_i), V from its least in units of its range."""
         m, L = self._parts(x)
         inverse = np.linalg.inv(L)
         z = (self._u - m) @ inverse.T
@@ -138,10 +157,16 @@ class _View:
         start = np.zeros(self._d + len(self._rows))
         constraints = [_at_least(self.kl_from_old, epsilon, sign=-1.0)]
         if bound is not None:
-            constraints.append(_at_least(self.value, bound / self._scale, sign=1.0))
+            constraints.append(_at_least(self.value, self._scaled(bound), sign=1.0))
+        unit = max(1.0, abs(objective(start)[0]))  # a narrow target is thousands of nats away
+
+        def scaled(x: Array) -> tuple[float, Array]:
+            value, gradient = objective(x)
+            return value / unit, gradient / unit
+
         minimize: Any = optimize.minimize
         found = minimize(
-            objective,
+            scaled,
             start,
             jac=True,
             constraints=constraints,
@@ -152,15 +177,22 @@ class _View:
         kept = (
             np.isfinite(x).all()
             and self.kl_from_old(x)[0] <= epsilon * (1 + SLACK) + SLACK
-            and (bound is None or self.value(x)[0] >= bound / self._scale - SLACK)
+            and (bound is None or self.value(x)[0] >= self._scaled(bound) - SLACK)
             and objective(x)[0] <= objective(start)[0] + SLACK
         )
         if not kept:
-            return Step(self._old, self.value(start)[0] * self._scale, True)
+            return Step(self._old, self._unscaled(self.value(start)[0]), True)
         m, L = self._parts(x)
         chol = self._old.chol @ L
         mean = self._old.mean + self._old.chol @ m
-        return Step(Gaussian(mean, chol @ chol.T), self.value(x)[0] * self._scale, False)
+        value = self._unscaled(self.value(x)[0])
+        return Step(Gaussian(mean, chol @ chol.T), value, False)
+
+    def _scaled(self, value: float) -> float:
+        return (value - self._least) / self._scale
+
+    def _unscaled(self, value: float) -> float:
+        return self._least + value * self._scale
 
 
 def _at_least(function: Function, bound: float, *, sign: float) -> Any:

@@ -44,7 +44,8 @@ class ADRTeacher:
     def __init__(self, numbers: ADR, box: Box) -> None:
         self._numbers, self._box = numbers, box
         half = min(numbers.first, 1.0) * box.width / 2
-        self._faces = np.stack([box.centre - half, box.centre + half])  # (2, d): low, high
+        faces = np.stack([box.centre - half, box.centre + half])  # (2, d): low, high
+        self._faces = np.clip(faces, box.low, box.high)  # rounding may lead beyond
         self._counts = np.zeros((2, box.dimension), dtype=np.int64)
         self._wins = np.zeros((2, box.dimension))
 

@@ -8,7 +8,7 @@ from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.mixture import Mixture, fit_mixtures
-from selfpaced.teachers.episodes import Judged, Recent, judged
+from selfpaced.teachers.episodes import Judged, Recent, check_judged_by, judged
 from selfpaced.types import State
 
 FLOOR = 1e-4  # least variance of a component, in the unit cube
@@ -36,6 +36,7 @@ class ALPGMM:
             raise ValueError(f"components must be (least, most) >= 1; got {self.components}")
         if not 0.0 <= self.uniform <= 1.0:
             raise ValueError(f"uniform must be in [0, 1]; got {self.uniform}")
+        check_judged_by(self.judged_by)
 
     def start(self, context_space: Box, target: Gaussian) -> "ALPGMMTeacher":
         return ALPGMMTeacher(self, context_space)
@@ -58,7 +59,7 @@ class ALPGMMTeacher:
         if self._mixture is None:
             return contexts
         d = self._box.dimension
-        worth = np.maximum(self._mixture.means[:, d], 0.0) * self._mixture.weights
+        worth = np.maximum(self._mixture.means[:, d], 0.0)
         if worth.sum() <= 0:
             return contexts
         rows = np.flatnonzero(rng.random(n) >= self._numbers.uniform)

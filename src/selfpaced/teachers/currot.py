@@ -10,8 +10,8 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
-from selfpaced.teachers.episodes import Judged, Recent, judged
+from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.teachers.episodes import Judged, Recent, check_judged_by, judged
 from selfpaced.types import State
 
 
@@ -33,9 +33,10 @@ class CurrOT:
             check_at_least(name, getattr(self, name), 1)
         check_positive("radius", self.radius)
         check_positive("bandwidth", self.bandwidth)
+        check_judged_by(self.judged_by)
 
     def start(self, context_space: Box, target: Gaussian) -> "CurrOTTeacher":
-        return CurrOTTeacher(self, context_space, target)
+        return CurrOTTeacher(self, context_space, checked_target(target, context_space))
 
 
 class CurrOTTeacher:

@@ -13,12 +13,19 @@ Judged = Literal["success", "reward"]
 def judged(by: Judged, rewards: Array, successes: Array, teacher: str) -> Array:
     """(n,): the numbers that count; a ValueError if an episode does not have them."""
     values = np.asarray(successes if by == "success" else rewards, dtype=float)
-    if np.isnan(values).any():
+    unknown = ~np.isfinite(values)
+    if unknown.any():
         raise ValueError(
-            f"{'successes' if by == 'success' else 'rewards'} must be numbers for {teacher}, "
-            f"which judges by {by}; got nan in {int(np.isnan(values).sum())} of {len(values)} rows"
+            f"{'successes' if by == 'success' else 'rewards'} must be numbers for {teacher}, which "
+            f"judges by {by}; got {values[unknown][0]} in {unknown.sum()} of {len(values)} rows"
         )
     return values
+
+
+def check_judged_by(by: str) -> None:
+    """A ValueError unless there is such a thing to judge by."""
+    if by not in ("success", "reward"):
+        raise ValueError(f"judged_by must be 'success' or 'reward'; got {by!r}")
 
 
 class Recent:

@@ -15,7 +15,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
-from selfpaced.types import State
+from selfpaced.types import AnyArray, State
 
 OLD = 0.2  # share of rollouts on contexts solved before
 AT_ONCE = 10  # contexts at least; whoever asks for fewer gets some of them now and some later
@@ -120,7 +120,11 @@ class GoalGANTeacher:
         """Remember contexts that were solved every time and lie apart from those remembered."""
         rows = self._told[len(self._told) - min(self._fresh_rows, len(self._told)) :]
         self._fresh_rows = 0
-        contexts, rates, counts = _grouped(rows)
+        contexts, rates, counts = _grouped(self._told)
+        # Only those told of since: what was solved before is known. Episodes that end one by one
+        # may bring the second execution of a context long after the first.
+        new = np.isin(_as_bytes(contexts), _as_bytes(rows[:, :-2]))
+        contexts, rates, counts = contexts[new], rates[new], counts[new]
         diagonal = 2 * np.sqrt(self._box.dimension)
         for context in contexts[(rates == 1.0) & (counts >= 2)]:
             distances = np.linalg.norm(self._solved - context, axis=1)
@@ -159,6 +163,11 @@ class GoalGANTeacher:
         if "gan.0" in state:
             self._gan = _GAN(self._box.dimension, np.random.default_rng(0))
             self._gan.restore(state)
+
+
+def _as_bytes(rows: Array) -> AnyArray:
+    """(n,): each row of (n, d) as one value, to be compared with others."""
+    return np.ascontiguousarray(rows).view(f"V{8 * rows.shape[1]}")[:, 0]
 
 
 def _grouped(rows: Array) -> tuple[Array, Array, IntArray]:

@@ -11,10 +11,12 @@ import numpy as np
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.teachers.episodes import judged
 from selfpaced.types import State
 
 CANDIDATES = 50  # random splits of which the best is taken
 UNIFORM, NEAR_WORST = 0.2, 0.1  # shares of the second and third way to sample; the rest: the first
+AT_ONCE = 10  # contexts drawn together for smaller asks, so that each way gets its share
 NEAR = 0.1  # standard deviation around the least competent context, in widths of the box
 
 
@@ -46,8 +48,18 @@ class SaggRiacTeacher:
         self._contexts = np.zeros((0, box.dimension))
         self._competences = np.zeros(0)
         self._regions = np.zeros(0, dtype=np.int64)  # of each sample
+        self._left = np.zeros((0, box.dimension))  # of a larger batch, for the next asks
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
+        if n >= AT_ONCE:
+            return self._batch(n, rng)
+        if len(self._left) < n:
+            batch = self._batch(AT_ONCE, rng)
+            self._left = np.concatenate([self._left, batch[rng.permutation(AT_ONCE)]])
+        asked, self._left = self._left[:n], self._left[n:]
+        return asked
+
+    def _batch(self, n: int, rng: np.random.Generator) -> Array:
         while (full := self._full_regions()).size:
             self._split(int(full[0]), rng)
         uniform, near = int(UNIFORM * n), int(NEAR_WORST * n)
@@ -65,11 +77,12 @@ class SaggRiacTeacher:
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         if len(contexts) == 0:
             return
+        competences = judged("reward", rewards, successes, "SAGG-RIAC")
         below = contexts[:, None] < self._highs  # (n, regions, d)
         below |= (contexts[:, None] == self._highs) & (self._highs == self._box.high)
         inside = ((contexts[:, None] >= self._lows) & below).all(axis=2)
         self._contexts = np.concatenate([self._contexts, contexts])
-        self._competences = np.concatenate([self._competences, rewards])
+        self._competences = np.concatenate([self._competences, competences])
         self._regions = np.concatenate([self._regions, inside.argmax(axis=1)])
 
     @property
@@ -139,6 +152,7 @@ class SaggRiacTeacher:
             "contexts": self._contexts,
             "competences": self._competences,
             "regions": self._regions,
+            "left": self._left,
         }
 
     def restore(self, state: State) -> None:
@@ -147,6 +161,7 @@ class SaggRiacTeacher:
         self._contexts = np.array(state["contexts"])
         self._competences = np.array(state["competences"])
         self._regions = np.array(state["regions"])
+        self._left = np.array(state["left"])
 
 
 def interest(competences: Array, window: int) -> float:

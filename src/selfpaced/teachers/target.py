@@ -6,7 +6,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.gaussian import Gaussian, checked_target
 from selfpaced.types import State
 
 
@@ -15,7 +15,7 @@ class Target:
     """Contexts from the target distribution, truncated to the context box."""
 
     def start(self, context_space: Box, target: Gaussian) -> "TargetTeacher":
-        return TargetTeacher(context_space, target)
+        return TargetTeacher(context_space, checked_target(target, context_space))
 
 
 class TargetTeacher:
