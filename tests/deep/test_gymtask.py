@@ -7,7 +7,17 @@ import pytest
 for _package in ("torch", "stable_baselines3"):
     pytest.importorskip(_package, reason="needs the extra sb3")
 
-from selfpaced import PPO, Box, ContextualEnv, Experiment, Gaussian, GymTask, Problem, SelfPaced
+from selfpaced import (
+    ALPGMM,
+    PPO,
+    Box,
+    ContextualEnv,
+    Experiment,
+    Gaussian,
+    GymTask,
+    Problem,
+    SelfPaced,
+)
 from selfpaced.deep import stepwise
 from selfpaced.randomness import streams_of
 from selfpaced.sweep import run
@@ -134,3 +144,69 @@ def test_what_cannot_be_played_is_refused_in_words(kind, words):
         )
     with pytest.raises(ValueError, match=words):
         GymTask(name)
+
+
+class Cheaper(gymnasium.RewardWrapper):
+    """Every step costs 7."""
+
+    def reward(self, reward):
+        return float(reward) - 7.0
+
+
+def cheaper():
+    return ContextualEnv(Cheaper(gymnasium.make(POINT_MASS)), PointMass2D.context_space)
+
+
+gymnasium.register(
+    "tests/Cheaper-v0",
+    cheaper,
+    max_episode_steps=100,
+    disable_env_checker=True,
+    order_enforce=False,
+)
+
+
+def test_what_is_trained_is_what_is_measured_whatever_is_wrapped_around_it():
+    numbers = PPO(**{**vars(SMALL), "environment": "tests/Cheaper-v0", "teacher": SelfPaced()})
+    training = numbers.start(Problem(GymTask("tests/Cheaper-v0"), TARGET), streams_of(0))
+    record = training.advance()
+    assert record["step_reward"] < -6.0
+    outcomes = training.measure(TARGET.mean[None], np.random.default_rng(0))
+    assert outcomes.rewards[0] < -600.0
+
+
+def test_an_update_shorter_than_an_episode_is_refused():
+    numbers = PPO(**{**vars(SMALL), "steps": 50, "teacher": SelfPaced()})
+    with pytest.raises(ValueError, match="steps must be at least those of an episode, 100"):
+        numbers.start(problem(), streams_of(0))
+
+
+class Plain(gymnasium.Env):
+    """Says nothing of success."""
+
+    observation_space = gymnasium.spaces.Box(-10.0, 10.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    context_space = gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64)
+    context = np.zeros(1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.context = (options or {}).get("context", self.context)
+        return self.context.astype(np.float32), {}
+
+    def step(self, action):
+        return self.context.astype(np.float32), float(self.context[0]), False, False, {}
+
+
+gymnasium.register("tests/Plain-v0", Plain, max_episode_steps=20)
+
+
+@pytest.mark.parametrize("teacher", [None, ALPGMM()])
+def test_an_environment_without_successes_is_trained_with_and_without_a_teacher(teacher):
+    target = Gaussian([0.8], [[1e-4]])
+    numbers = PPO(**{**vars(SMALL), "environment": "tests/Plain-v0", "teacher": teacher})
+    training = numbers.start(Problem(GymTask("tests/Plain-v0"), target), streams_of(0))
+    record = training.advance()
+    assert np.isnan(record["success"])
+    if teacher is None:
+        assert record["step_reward"] == pytest.approx(0.8, abs=1e-5)

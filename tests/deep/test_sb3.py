@@ -8,6 +8,7 @@ for _package in ("torch", "stable_baselines3"):
     pytest.importorskip(_package, reason="needs the extra sb3")
 import stable_baselines3
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecNormalize
 
@@ -178,3 +179,67 @@ def test_a_state_of_other_environments_is_refused(tmp_path):
     loaded.load(tmp_path / "c.npz")
     with pytest.raises(ValueError, match="environments must be as many as the state has: 4; got 2"):
         ppo(vector(2)).learn(60, callback=loaded)
+
+
+@pytest.mark.parametrize("kind", [None, SubprocVecEnv])
+def test_evaluations_after_training_play_their_own_contexts_and_use_up_none(kind, tmp_path):
+    env = make_vec_env(
+        lambda: ContextualEnv(Short(), SPACE, apply="context", context=[0.9, 9.5]),
+        n_envs=2,
+        vec_env_cls=kind,
+    )
+    curriculum = CurriculumCallback(Numbered())
+    model = ppo(env).learn(120, callback=curriculum)
+    waiting = [contexts.tolist() for contexts in curriculum.waiting]
+    for _ in range(3):
+        np.testing.assert_allclose(env.reset(), [[0.9, 9.5]] * 2)
+    evaluate_policy(model, env, n_eval_episodes=6)
+    assert [contexts.tolist() for contexts in env.get_attr("waiting_contexts")] == waiting
+    told = len(curriculum.teacher.told)
+    model.learn(120, callback=curriculum)
+    played = [context for context, _, _ in curriculum.teacher.told[told:]]
+    assert sorted(played[:2]) == sorted(queue[0] for queue in waiting)
+    env.close()
+    curriculum.save(tmp_path / "c.npz")  # what waited is known without the environments
+
+
+def test_an_environment_of_its_own_evaluates_on_the_target():
+    env = make_vec_env(
+        lambda: ContextualEnv(Short(), SPACE, apply="context", context=TARGET), n_envs=2, seed=1
+    )
+    seen = np.concatenate([env.reset() for _ in range(100)])
+    np.testing.assert_allclose(seen.mean(axis=0), TARGET.mean, atol=0.1)
+    assert seen[:, 0].std() == pytest.approx(0.1, rel=0.3)
+    assert not np.array_equal(seen[::2], seen[1::2])  # each environment draws for itself
+
+
+@pytest.mark.parametrize("kind", [None, SubprocVecEnv])
+def test_contexts_outside_of_the_box_are_named_here_whoever_plays(kind):
+    class Outside(Numbered):
+        def ask(self, n, rng):
+            return super().ask(n, rng) + 50.0
+
+    env = vector(2, vec_env_cls=kind)
+    with pytest.raises(ValueError, match=r"contexts must lie in Box\(low=\[-1.0, 0.0\]"):
+        ppo(env).learn(60, callback=CurriculumCallback(Outside()))
+    env.close()
+
+
+def test_another_teacher_begins_with_its_own_contexts():
+    env = vector(2)
+    ppo(env).learn(120, callback=CurriculumCallback(Numbered(), ahead=3))
+    second = Numbered()
+    ppo(env).learn(120, callback=CurriculumCallback(second))
+    numbers = sorted(round(1000 * context[1]) for context, _, _ in second.told)
+    assert numbers == list(range(len(numbers)))
+
+
+def test_a_return_that_is_no_number_is_named():
+    class Broken(Short):
+        def step(self, action):
+            seen, _, *rest = super().step(action)
+            return seen, np.nan, *rest
+
+    env = make_vec_env(lambda: ContextualEnv(Broken(), SPACE, apply="context"), n_envs=2)
+    with pytest.raises(ValueError, match=r"returns must be finite; environment 0 returned nan at"):
+        ppo(env).learn(60, callback=CurriculumCallback(Numbered()))

@@ -12,8 +12,9 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecNormalize
 
 from selfpaced import Box
-from selfpaced.deep.stepwise import ENVIRONMENTS
+from selfpaced.deep.stepwise import ENVIRONMENTS, StepwiseEnv
 from selfpaced.deep.wrapper import ContextualEnv
+from selfpaced.tasks.pointmass import PointMass2D
 
 SPACE = Box([-1.0, 0.0], [1.0, 10.0])
 
@@ -130,6 +131,30 @@ def test_a_queue_that_has_run_dry_is_an_error_and_one_that_was_never_filled_is_n
         env.reset()
 
 
+def test_a_scalar_attribute_gets_a_number():
+    env = gymnasium.make("Pendulum-v1").unwrapped
+    one = ContextualEnv(env, Box([5.0], [15.0]), apply="g", context=[9.0])
+    seen, info = one.reset(seed=0)
+    assert env.g == 9.0
+    assert isinstance(env.g, float)
+    assert seen.shape == (3,)
+    assert one.step(np.zeros(1))[0].shape == (3,)
+    assert info["context"].tolist() == [9.0]
+    with pytest.raises(ValueError, match=r"PendulumEnv\.g is a scalar"):
+        ContextualEnv(env, SPACE, apply="g")
+
+
+def test_without_a_teacher_an_option_is_for_one_episode():
+    env = made(context=[0.3, 3.0])
+    env.reset(options={"context": np.array([0.9, 9.0])})
+    assert env.reset()[1]["context"].tolist() == [0.3, 3.0]
+
+
+def test_contexts_of_another_shape_are_not_taken_for_a_list_of_them():
+    with pytest.raises(ValueError, match=r"contexts must be \(n, 2\)"):
+        made().waiting_contexts = np.zeros((3, 1, 2))
+
+
 def test_an_observed_context_is_scaled_to_the_box():
     env = made(observe_context=True)
     env.queue_contexts([[0.0, 10.0]])
@@ -235,3 +260,19 @@ def test_stable_baselines_vector_environments_play_what_was_queued(kind, normali
         np.testing.assert_array_equal(waiting[0], queued[0][episode[0] + 1 :])
     finally:
         env.close()
+
+
+def test_a_context_is_not_appended_to_integers():
+    class Counting(Physics):
+        observation_space = gymnasium.spaces.Box(0, 9, (1,), np.int64)
+
+    with pytest.raises(ValueError, match="observe_context needs observations that are vectors of"):
+        ContextualEnv(Counting(), SPACE, apply="gravity", observe_context=True)
+
+
+def test_a_stepwise_task_ends_after_its_steps_without_anybodys_limit():
+    env = StepwiseEnv(PointMass2D())
+    env.reset(seed=0)
+    ends = [env.step(np.zeros(2))[2:4] for _ in range(PointMass2D.steps)]
+    assert ends[:-1] == [(False, False)] * (PointMass2D.steps - 1)
+    assert ends[-1] == (False, True)
