@@ -26,7 +26,7 @@ class ContextQueue:
         self._waiting: deque[Array] = deque()
         self._filled = False
         self.untaught(bounds.centre if context is None else context)
-        self.current = self._otherwise if self._drawn is None else self._drawn.mean
+        self.current = self._otherwise
 
     def untaught(self, context: ArrayLike | Gaussian) -> None:
         """Where to play when there is no teacher: at one context, or at draws from many."""
