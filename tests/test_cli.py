@@ -211,6 +211,8 @@ def test_overrides_are_told_from_options():
     rest, overrides = split_overrides(words)
     assert rest == ["run", "x", "--out", "a.b"]
     assert overrides == {"sprl.epsilon": "0.3", "creps.ridge": "1e-3"}
+    _, dashed = split_overrides(["run", "x", "--sprl-ready.ready.temperature-floor", "0.1"])
+    assert dashed == {"sprl-ready.ready.temperature_floor": "0.1"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Positional = tyro.conf.Positional
-OVERRIDE = re.compile(r"--([a-z][\w-]*)\.([\w.]+)(?:=(.*))?$")
+OVERRIDE = re.compile(r"--([a-z][\w-]*)\.([\w.-]+)(?:=(.*))?$")
 
 
 @dataclass
@@ -211,6 +211,7 @@ def split_overrides(words: list[str]) -> tuple[list[str], dict[str, str]]:
     for word in remaining:
         if match := OVERRIDE.match(word):
             algorithm, path, text = match.groups()
+            path = path.replace("-", "_")  # as the other options are written
             overrides[f"{algorithm}.{path}"] = next(remaining, "") if text is None else text
         else:
             rest.append(word)
