@@ -25,6 +25,7 @@ class ContextQueue:
         self.taught = False  # whether the current context was queued
         self._waiting: deque[Array] = deque()
         self._filled = False
+        self.seed(None)
         self.untaught(bounds.centre if context is None else context)
         self.current = self._otherwise
 
@@ -32,6 +33,10 @@ class ContextQueue:
         """Where to play when there is no teacher: at one context, or at draws from many."""
         self._drawn = context if isinstance(context, Gaussian) else None
         self._otherwise = self.checked(context.mean if isinstance(context, Gaussian) else context)
+
+    def seed(self, seed: int | None) -> None:
+        """Of the draws without a teacher; as Gymnasium's, unforeseeable until somebody seeds."""
+        self._rng = np.random.default_rng(seed)
 
     def queue_contexts(self, contexts: ArrayLike) -> None:
         """Append contexts (k, d)."""
@@ -49,7 +54,7 @@ class ContextQueue:
         if np.size(contexts):
             self.queue_contexts(contexts)
 
-    def next(self, rng: np.random.Generator, wanted: ArrayLike | None = None) -> Array:
+    def next(self, wanted: ArrayLike | None = None) -> Array:
         """The context of the next episode: `wanted`, the first that waits, or without a teacher."""
         if wanted is not None:
             self.current, self.taught = self.checked(wanted), False
@@ -58,7 +63,7 @@ class ContextQueue:
         elif self.resting or not self._filled:
             self.taught, self.current = False, self._otherwise
             if self._drawn is not None:
-                self.current = self._drawn.sample(1, rng, self.bounds)[0]
+                self.current = self._drawn.sample(1, self._rng, self.bounds)[0]
         else:
             raise RuntimeError(
                 "no context is waiting for this reset: queue_contexts must come before it. With "

@@ -26,7 +26,6 @@ class Together(VecEnv):
     ) -> None:
         self._rows, self._steps = rows, steps
         self._queues = [ContextQueue(rows.context_space, context) for _ in range(n)]
-        self._rng = np.random.default_rng(0)  # unused: `context` is one, if there is any
         self._ages = np.zeros(n, dtype=np.int64)
         self._rewards: list[list[float]] = [[] for _ in range(n)]
         self._actions = np.zeros((n, 0))
@@ -40,7 +39,7 @@ class Together(VecEnv):
         return self._observations()
 
     def _begin(self, rows: IntArray) -> None:
-        self._rows.begin(rows, np.array([self._queues[i].next(self._rng) for i in rows]))
+        self._rows.begin(rows, np.array([self._queues[i].next() for i in rows]))
         self._ages[rows] = 0
         for i in rows:
             self._rewards[i] = []

@@ -72,7 +72,6 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
             self.bounds.low, self.bounds.high, dtype=np.float64
         )
         self._apply, self._success = _applied_by(apply, env, self.bounds.dimension), success
-        self._rng = np.random.default_rng()  # for `context`; as Gymnasium's, until a reset seeds it
         self._queue = ContextQueue(self.bounds, context)
         self._return = 0.0
         self._observe_context = observe_context
@@ -120,9 +119,8 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        wanted = None if options is None else options.get("context")
-        context = self._queue.next(self._rng, wanted)
+            self._queue.seed(seed)
+        context = self._queue.next(None if options is None else options.get("context"))
         if self._apply is None:
             options = {**(options or {}), "context": context.copy()}
         else:

@@ -15,6 +15,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.teachers.small_asks import SmallAsks
 from selfpaced.types import AnyArray, State
 
 OLD = 0.2  # share of rollouts on contexts solved before
@@ -58,16 +59,10 @@ class GoalGANTeacher:
         self._solved = np.zeros((0, box.dimension))  # remembered
         self._told = np.zeros((0, box.dimension + 2))  # context, success, ask it belongs to
         self._fresh_rows = 0  # how many of the last rows of _told were not looked at yet
-        self._left = np.zeros((0, box.dimension))  # of a larger batch, for the next asks
+        self._asks = SmallAsks(self._batch, AT_ONCE, box.dimension)
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
-        if n >= AT_ONCE:
-            return self._batch(n, rng)
-        if len(self._left) < n:
-            batch = self._batch(AT_ONCE, rng)
-            self._left = np.concatenate([self._left, batch[rng.permutation(AT_ONCE)]])
-        asked, self._left = self._left[:n], self._left[n:]
-        return asked
+        return self._asks.ask(n, rng)
 
     def _batch(self, n: int, rng: np.random.Generator) -> Array:
         gan = self._gan
@@ -151,14 +146,14 @@ class GoalGANTeacher:
             "solved": self._solved,
             "told": self._told,
             "fresh_rows": np.array(self._fresh_rows),
-            "left": self._left,
+            "left": self._asks.left,
             **({} if self._gan is None else self._gan.state()),
         }
 
     def restore(self, state: State) -> None:
         self._asked, self._fresh_rows = int(state["asked"]), int(state["fresh_rows"])
         self._solved, self._told = np.array(state["solved"]), np.array(state["told"])
-        self._left = np.array(state["left"])
+        self._asks.left = np.array(state["left"])
         self._gan = None
         if "gan.0" in state:
             self._gan = _GAN(self._box.dimension, np.random.default_rng(0))

@@ -12,6 +12,7 @@ from selfpaced.maths.arrays import Array, IntArray, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import judged
+from selfpaced.teachers.small_asks import SmallAsks
 from selfpaced.types import State
 
 CANDIDATES = 50  # random splits of which the best is taken
@@ -48,16 +49,10 @@ class SaggRiacTeacher:
         self._contexts = np.zeros((0, box.dimension))
         self._competences = np.zeros(0)
         self._regions = np.zeros(0, dtype=np.int64)  # of each sample
-        self._left = np.zeros((0, box.dimension))  # of a larger batch, for the next asks
+        self._asks = SmallAsks(self._batch, AT_ONCE, box.dimension)
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
-        if n >= AT_ONCE:
-            return self._batch(n, rng)
-        if len(self._left) < n:
-            batch = self._batch(AT_ONCE, rng)
-            self._left = np.concatenate([self._left, batch[rng.permutation(AT_ONCE)]])
-        asked, self._left = self._left[:n], self._left[n:]
-        return asked
+        return self._asks.ask(n, rng)
 
     def _batch(self, n: int, rng: np.random.Generator) -> Array:
         while (full := self._full_regions()).size:
@@ -152,7 +147,7 @@ class SaggRiacTeacher:
             "contexts": self._contexts,
             "competences": self._competences,
             "regions": self._regions,
-            "left": self._left,
+            "left": self._asks.left,
         }
 
     def restore(self, state: State) -> None:
@@ -161,7 +156,7 @@ class SaggRiacTeacher:
         self._contexts = np.array(state["contexts"])
         self._competences = np.array(state["competences"])
         self._regions = np.array(state["regions"])
-        self._left = np.array(state["left"])
+        self._asks.left = np.array(state["left"])
 
 
 def interest(competences: Array, window: int) -> float:
