@@ -29,7 +29,7 @@ def learn(teacher, steps):
     environments = VecNormalize(make_vec_env(make, n_envs=8))
     bounds = environments.get_attr("bounds")[0]
     curriculum = CurriculumCallback(teacher.start(bounds, TARGET))  # +
-    model = PPO("MlpPolicy", environments, n_steps=256, seed=0)
+    model = PPO("MlpPolicy", environments, n_steps=256, batch_size=256, seed=0)
     model.learn(steps, callback=curriculum)  # +
     return model, environments
 

@@ -21,7 +21,7 @@ WITHOUT = {
     "without-search": Ready(pace=Readiness(search=False)),
     "without-width": Ready(pace=Readiness(least_deviation=1e-9)),
     "without-entropy-held": Ready(hold_entropy=False),
-    "without-correction": Ready(corrected=False),
+    "without-evidence": Ready(narrow_by_evidence=False),
     "without-temperature-floor": Ready(temperature_floor=0.0),
 }
 

@@ -16,7 +16,7 @@ from selfpaced import (
     VarianceFloor,
     train,
 )
-from selfpaced.learners.ready import Ability, corrected
+from selfpaced.learners.ready import Ability, evidence_for_narrowing, squared_distances
 from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.policy import LinearGaussianPolicy, constant_policy
 from selfpaced.report.health import findings
@@ -110,13 +110,53 @@ def test_ability_without_success_goes_from_nothing_to_one():
     assert ability.of(batch(lost), lost) < 0.1
 
 
-def test_the_correction_is_that_of_few_samples_and_never_widens():
-    fitted = LinearGaussianPolicy(linear_features(1), np.zeros((3, 2)), 0.5 * np.eye(3))
-    ten = np.full(10, 0.1)  # two parameters per dimension: 1 - 2 / 10 is left of the variance
-    np.testing.assert_allclose(corrected(fitted, ten, 9.0).covariance, 0.5 * np.eye(3) / 0.8)
-    wider = LinearGaussianPolicy(linear_features(1), np.zeros((3, 2)), 0.55 * np.eye(3))
-    np.testing.assert_allclose(corrected(fitted, ten, wider.entropy).covariance, wider.covariance)
-    assert corrected(fitted, ten, fitted.entropy) is fitted
+def test_thetas_are_as_far_as_the_deviations_of_who_drew_them():
+    covariance = np.array([[4.0, 1.0], [1.0, 2.0]])
+    policy = LinearGaussianPolicy(linear_features(1), [[1.0, 0.5], [0.0, 2.0]], covariance)
+    contexts, rng = np.linspace(0, 1, 5000)[:, None], np.random.default_rng(0)
+    thetas = policy.sample(contexts, rng)
+    distances = squared_distances(policy, Samples(contexts, thetas, contexts[:, 0], contexts[:, 0]))
+    residual = thetas[7] - policy.mean(contexts[7])
+    assert distances[7] == pytest.approx(residual @ np.linalg.solve(covariance, residual))
+    assert distances.mean() == pytest.approx(2.0, rel=0.05)  # one per dimension
+
+
+def test_only_near_winners_are_evidence_for_narrowing():
+    rng = np.random.default_rng(0)
+    distances = rng.chisquare(10, 400)
+    none, near = np.full(400, 1 / 400), np.exp(-distances / 10)
+    assert evidence_for_narrowing(distances, none) == 0.0
+    assert evidence_for_narrowing(distances, near[::-1] / near.sum()) > -0.02  # by chance
+    assert evidence_for_narrowing(distances, 1 / near / (1 / near).sum()) == 0.0  # far ones win
+    assert evidence_for_narrowing(distances, near / near.sum()) < -0.05
+    found = evidence_for_narrowing(distances, near / near.sum())
+    again = evidence_for_narrowing(7.0 * distances, near / near.sum())
+    assert found == pytest.approx(again)  # whatever the unit of distance
+
+
+def entropy_lost(ready, seed):
+    """By a policy of ten dimensions in fifty updates on rewards that mean nothing, in nats each."""
+    policy = constant_policy(linear_features(2), Gaussian(np.zeros(10), np.eye(10)))
+    boxes = BOXES[0], Box(np.full(10, -100.0), np.full(10, 100.0))
+    rng = np.random.default_rng(seed)
+
+    def luck(contexts, thetas):
+        return rng.random(len(thetas)), rng.random(len(thetas)) < 0.5
+
+    made = Problem(FunctionTask(luck, *boxes), TARGET, initial_policy=policy)
+    learner = SPRL(n_samples=16, ready=ready).learner(made)
+    for _ in range(60):
+        contexts, thetas = learner.ask(rng)
+        learner.tell(Samples(contexts, thetas, *made.task.evaluate(contexts, thetas, rng)))
+    return (policy.entropy - learner.policy.entropy) / 10
+
+
+def test_luck_does_not_narrow_the_policy():
+    waiting = Readiness(search=False, mastered=1.0, lost=0.0)
+    plain = [entropy_lost(Ready(pace=waiting, narrow_by_evidence=False), s) for s in range(4)]
+    kept = [entropy_lost(Ready(pace=waiting), s) for s in range(4)]
+    assert min(plain) > 0.5  # a fit to few samples is too narrow, every time
+    assert np.mean(kept) < 0.4 * np.mean(plain)
 
 
 def test_more_parameters_than_samples_do_not_widen_the_policy_without_end():
@@ -168,11 +208,10 @@ def test_from_one_known_place_it_widens_step_by_step():
     "ready",
     [
         Ready(hold_entropy=False),
-        Ready(corrected=False),
         Ready(temperature_floor=5.0),
         Ready(pace=Readiness(step=0.05)),
     ],
-    ids=["entropy", "correction", "floor", "step"],
+    ids=["entropy", "floor", "step"],
 )
 def test_each_part_can_be_switched_off_and_makes_a_difference(ready):
     with_all = thetas_and_contexts(problem())

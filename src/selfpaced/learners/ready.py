@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_positive
+from selfpaced.maths.arrays import Array, check_positive, solve_lower
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.readiness import Readiness
 from selfpaced.types import Samples
 
 BEST = 0.9  # the quantile of the rewards that counts as what can be done
 FADED = 0.3  # share of the largest gain so far below which nothing can be said to be mastered
+NARROWING = 3.0  # nats of entropy that may go for each by which the winning samples lie nearer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class Ready:
     pace: Readiness = field(default_factory=Readiness)
     hold_entropy: bool = True  # of the policy, while contexts move on, until
     until_kl: float = 1.0  # the contexts are as near to the target as this
-    corrected: bool = True  # covariances, for weighing few samples
+    narrow_by_evidence: bool = True  # the policy: only as far as samples near its mean win
     temperature_floor: float = 0.2  # of eta, in deviations of the rewards: rare failures count
     reward_bound: float | None = None  # a reward from which on a rollout counts as a success
 
@@ -66,19 +67,23 @@ class Ability:
         return float(np.clip((newest.rewards.mean() - self.first) / scale, 0.0, 1.0))
 
 
-def corrected(new: LinearGaussianPolicy, weights: Array, before: float) -> LinearGaussianPolicy:
-    """`new`, fitted to few weighted samples, with the covariance that its fit has lost.
+def squared_distances(policy: LinearGaussianPolicy, samples: Samples) -> Array:
+    """(n,): of the thetas from the mean of the `policy` that drew them, in its deviations."""
+    white = solve_lower(policy.chol, (samples.thetas - policy.mean(samples.contexts)).T)
+    return np.asarray((white**2).sum(axis=0))
 
-    A fit with k parameters per dimension underestimates it by 1 - k sum w^2. The correction makes
-    up for that, and never for more than the entropy has fallen below what it was `before`:
-    repeated, it would otherwise widen without end.
+
+def evidence_for_narrowing(distances: Array, weights: Array) -> float:
+    """Nats per dimension, 0 or less: how much nearer than all samples the weighted ones lie.
+
+    `distances` (n,) are squared, each from the policy that drew the sample: those from the present
+    policy would be near where weight was before, for it was fitted to them. One standard error is
+    taken off, because chance alone would otherwise narrow by about half of one every time.
     """
-    k, d = new.A.shape[1], new.A.shape[0]
-    lost = float(np.exp(2 * (before - new.entropy) / d))
-    scale = min(1.0 / max(1.0 - k * float(weights @ weights), 1e-6), lost)
-    if scale <= 1.0:
-        return new
-    return LinearGaussianPolicy(new.features, new.A, scale * new.covariance)
+    mean = float(distances.mean())
+    chance = max(float(weights @ weights) - 1.0 / len(weights), 0.0)
+    error = float(distances.std()) / mean * np.sqrt(chance)
+    return min(0.0, 0.5 * (float(np.log(weights @ distances / mean)) + error))
 
 
 def floor_in_deviations(rewards: Array, usual: float, floor: float) -> float:

@@ -6,13 +6,20 @@ import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
-from selfpaced.learners.ready import Ability, Ready, corrected, floor_in_deviations
+from selfpaced.learners.ready import (
+    NARROWING,
+    Ability,
+    Ready,
+    evidence_for_narrowing,
+    floor_in_deviations,
+    squared_distances,
+)
 from selfpaced.learners.schedule import Progress, Schedule
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.fit import fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.maths.readiness import MOVES, Pace
+from selfpaced.maths.readiness import MOVES, Move, Pace
 from selfpaced.maths.reps import (
     PolicyWeights,
     Weights,
@@ -110,6 +117,7 @@ class SPRLLearner:
         self._multipliers = np.zeros(0)  # of the last dual, the next one's warm start
         self._policy_weights = np.zeros(0)  # of the last update
         self._pace: Pace | None = None
+        self._distances = np.zeros(0)  # of the buffer's thetas, squared, from who drew them
         if numbers.ready is not None:
             box = problem.task.context_space
             self._pace = Pace(numbers.ready.pace, box, problem.target, self.contexts)
@@ -127,6 +135,9 @@ class SPRLLearner:
     def tell(self, samples: Samples) -> Metrics:
         samples = checked_samples(samples, self._task)
         self._buffer.append(samples)
+        if self._pace is not None:
+            drawn = squared_distances(self.policy, samples)
+            self._distances = np.concatenate([self._distances, drawn])
         if not self._buffer.full:
             return {}  # warm-up: sample, do not learn
         self._iteration += 1
@@ -190,6 +201,7 @@ class SPRLLearner:
         """Policy and contexts apart: contexts move when the policy can do the current ones."""
         pace = self._pace
         assert pace is not None
+        self._distances = self._distances[-len(data) :]
         able = self._ability.of(newest, data.rewards)
         move, before = pace.decide(able), (self.policy, self.contexts)
         metrics: Metrics = {"kl_policy": 0.0}
@@ -203,13 +215,19 @@ class SPRLLearner:
             pace.found(self.contexts)
         self.contexts = pace.contexts
         metrics["kl_contexts"] = before[1].kl(self.contexts)
-        if ready.corrected and learns:
-            self.policy = corrected(self.policy, self._policy_weights, before[0].entropy)
-        held = ready.hold_entropy and move == "on"
-        if held and self.contexts.kl(self._target) >= ready.until_kl:
-            self.policy = with_entropy_floor(self.policy, before[0].entropy)
+        if learns:
+            self._keep_entropy(ready, before[0].entropy, move)
         raised = self._hold_entropy()
         return {"able": able, "move": float(MOVES.index(move)), **metrics, **raised}
+
+    def _keep_entropy(self, ready: Ready, before: float, move: Move) -> None:
+        """The policy narrows as far as there is evidence for, not at all while contexts move on."""
+        if ready.hold_entropy and move == "on" and self.contexts.kl(self._target) >= ready.until_kl:
+            self.policy = with_entropy_floor(self.policy, before)
+        elif ready.narrow_by_evidence:
+            evidence = evidence_for_narrowing(self._distances, self._policy_weights)
+            floor = before + NARROWING * evidence * self.policy.dimension
+            self.policy = with_entropy_floor(self.policy, floor)
 
     def _policy_update(self, data: Samples, temperature_floor: float) -> Metrics:
         numbers, features = self._numbers, self._buffer.features()
@@ -275,7 +293,7 @@ class SPRLLearner:
             return {}
         known = {f"pace.{name}": value for name, value in self._pace.arrays().items()}
         ability = [self._ability.first, self._ability.usual, self._ability.largest]
-        return {**known, "ability": np.array(ability)}
+        return {**known, "ability": np.array(ability), "distances": self._distances}
 
     def restore(self, state: State) -> None:
         self.policy = LinearGaussianPolicy(self.policy.features, state["A"], state["covariance"])
@@ -286,5 +304,6 @@ class SPRLLearner:
         self._buffer.restore(part_of(state, "buffer."))
         if self._pace is not None:
             self._pace.restore(part_of(state, "pace."))
+            self._distances = np.array(state["distances"], dtype=float)
             ability = self._ability
             ability.first, ability.usual, ability.largest = state["ability"].tolist()
