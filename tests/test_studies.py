@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from selfpaced import Progress, train
-from studies import ablations, open_points
+from selfpaced import SPRL, Progress, train
+from studies import ablations, luck, open_points
 from studies.small_alpha import Data, ours, un_augmented
 
 
@@ -46,3 +46,12 @@ def test_both_duals_bound_the_same_kl_and_only_the_printed_one_overflows():
         assert found.finite
         assert found.kl == pytest.approx(0.3, abs=1e-4)
         assert found.mass == pytest.approx(1.0)
+
+
+def test_luck_narrows_a_fitted_policy_and_hardly_one_that_asks_for_evidence():
+    problem = open_points.PRECISION.problem()
+    plain, kept = (
+        luck.entropies(problem, SPRL(n_samples=20, ready=ready), 0)
+        for _, ready in luck.RULES.values()
+    )
+    assert plain[0] - plain[-1] > 4 * (kept[0] - kept[-1])
