@@ -43,7 +43,7 @@ POINTMASS_PPO = Experiment(
     problem=_problem,
     algorithms={name: replace(TAUGHT, teacher=teacher) for name, teacher in TEACHERS.items()},
     iterations=100,  # of 40 episodes of 100 steps
-    evolution=(5, 20, 40, 60, 100),
+    evolution=(20, 30, 36, 42, 60),  # while contexts move
     measure_rollouts=50,
     final_rollouts=200,
 )

@@ -11,7 +11,8 @@ from selfpaced.report.data import Group, quantiles
 from selfpaced.report.statistics import bootstrap, paired
 from selfpaced.types import State
 
-# Okabe and Ito's colours, which colour-blind people can tell apart; one per algorithm, everywhere.
+# Okabe and Ito's colours and, for teachers, Tol's muted ones, which colour-blind people can tell
+# apart; one per algorithm, everywhere.
 COLOURS = {
     "sprl": "#0072B2",
     "sprl-ready": "#7B61C9",
@@ -20,6 +21,15 @@ COLOURS = {
     "goalgan": "#CC79A7",
     "saggriac": "#E69F00",
     "ppo": "#56B4E9",
+    "selfpaced": "#332288",
+    "selfpaced-sprl": "#88CCEE",
+    "selfpaced-ready": "#AA4499",
+    "currot": "#117733",
+    "alpgmm": "#999933",
+    "plr": "#882255",
+    "adr": "#44AA99",
+    "uniform": "#AAAAAA",
+    "target": "#222222",
 }
 OTHER = ("#444444", "#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#636363", "#E6550D")
 NAMES = {
@@ -30,6 +40,15 @@ NAMES = {
     "goalgan": "GoalGAN",
     "saggriac": "SAGG-RIAC",
     "ppo": "PPO",
+    "selfpaced": "SelfPaced",
+    "selfpaced-sprl": "SelfPaced, sprl",
+    "selfpaced-ready": "SelfPaced, ready",
+    "currot": "CurrOT",
+    "alpgmm": "ALP-GMM",
+    "plr": "PLR",
+    "adr": "ADR",
+    "uniform": "uniform contexts",
+    "target": "target alone",
 }
 HEALTH = {  # metrics over iterations that tell how a curriculum does
     "success": "success on current contexts",
@@ -55,11 +74,16 @@ def name_of(algorithm: str) -> str:
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
-    """A colour for each algorithm, which its name alone decides: the same in every figure."""
-    return {
-        name: COLOURS.get(name) or OTHER[zlib.crc32(name.encode()) % len(OTHER)]
-        for name in algorithms
-    }
+    """A colour for each algorithm by its name, the same in every figure.
+
+    Only where two of a figure would share one does the later name get the next.
+    """
+    chosen = {name: COLOURS[name] for name in algorithms if name in COLOURS}
+    for name in sorted(set(algorithms) - set(chosen)):
+        first = zlib.crc32(name.encode()) % len(OTHER)
+        turned = OTHER[first:] + OTHER[:first]
+        chosen[name] = next((c for c in turned if c not in chosen.values()), turned[0])
+    return chosen
 
 
 def tidy(axes: Any) -> None:
