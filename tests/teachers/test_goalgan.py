@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from selfpaced import Box, Gaussian, GoalGAN
+from selfpaced.teachers import TEACHERS
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
 
@@ -95,6 +96,20 @@ def test_contexts_asked_for_one_by_one_are_those_of_a_batch():
     assert len(np.unique(asked, axis=0)) <= 21  # of 10, 2 are old and 8 are 3 contexts repeated
     gan.restore({name: np.array(value) for name, value in gan.state().items()})
     assert gan.ask(2, rng).shape == (2, 2)
+
+
+def test_asked_one_by_one_few_steps_with_every_batch_find_the_band():
+    """What `TEACHERS` has for deep RL."""
+    gan, rng = TEACHERS["goalgan"].start(BOX, TARGET), np.random.default_rng(0)
+    inside_share = []
+    for k in range(120):
+        contexts = np.concatenate([gan.ask(1, rng) for _ in range(10)])
+        low = -4.0 + 0.005 * k
+        inside = (contexts[:, 0] > low) & (contexts[:, 0] < low + 2)
+        solved = np.where(inside, rng.random(10) < 0.5, contexts[:, 0] < low)
+        gan.tell(contexts, solved, solved.astype(float))
+        inside_share.append(inside.mean())
+    assert np.mean(inside_share[-60:]) >= 0.7  # the band is a fifth of the box
 
 
 def test_torchs_thread_count_and_generator_are_left_alone():

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
 from selfpaced.maths.box import Box
@@ -120,11 +121,14 @@ class GoalGANTeacher:
         # may bring the second execution of a context long after the first.
         new = np.isin(_as_bytes(contexts), _as_bytes(rows[:, :-2]))
         contexts, rates, counts = contexts[new], rates[new], counts[new]
-        diagonal = 2 * np.sqrt(self._box.dimension)
-        for context in contexts[(rates == 1.0) & (counts >= 2)]:
-            distances = np.linalg.norm(self._solved - context, axis=1)
-            if not (distances <= APART * diagonal).any():
-                self._solved = np.concatenate([self._solved, context[None]])
+        solved = contexts[(rates == 1.0) & (counts >= 2)]
+        apart = APART * 2 * np.sqrt(self._box.dimension)
+        solved = solved[(cdist(solved, self._solved) > apart).all(axis=1)]
+        close, kept = cdist(solved, solved) <= apart, list[int]()
+        for i in range(len(solved)):
+            if not close[i, kept].any():
+                kept.append(i)
+        self._solved = np.concatenate([self._solved, solved[kept]])
 
     def _labelled(self) -> tuple[Array, Array]:
         """Recent contexts executed at least twice; 1 for those of intermediate difficulty."""
@@ -169,11 +173,12 @@ def _grouped(rows: Array) -> tuple[Array, Array, IntArray]:
     """Equal contexts as one: contexts (k, d), their success rates and how often each was tried."""
     if len(rows) == 0:
         return np.zeros((0, rows.shape[1] - 2)), np.zeros(0), np.zeros(0, dtype=np.int64)
-    contexts, index, counts = np.unique(
-        rows[:, :-2], axis=0, return_inverse=True, return_counts=True
-    )
-    wins = np.bincount(index.ravel(), weights=rows[:, -2], minlength=len(contexts))
-    return contexts, wins / counts, counts
+    sorted_rows = rows[np.lexsort(rows[:, -3::-1].T)]  # by the first dimension first
+    contexts, successes = sorted_rows[:, :-2], sorted_rows[:, -2]
+    first = np.r_[True, (contexts[1:] != contexts[:-1]).any(axis=1)]
+    starts = np.flatnonzero(first)
+    counts = np.diff(np.r_[starts, len(rows)])
+    return contexts[starts], np.add.reduceat(successes, starts) / counts, counts
 
 
 class _GAN:
