@@ -16,11 +16,16 @@ from selfpaced import (
     VarianceFloor,
     train,
 )
-from selfpaced.learners.ready import Ability, evidence_for_narrowing, squared_distances
+from selfpaced.learners.ready import (
+    Ability,
+    evidence_for_narrowing,
+    squared_distances,
+    trust_in_evidence,
+)
 from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.policy import LinearGaussianPolicy, constant_policy
 from selfpaced.report.health import findings
-from studies.luck import entropies
+from studies.luck import gained_and_spread
 
 BOXES = Box([0.0, 0.05], [1.0, 1.0]), Box([-3.0], [3.0])
 TARGET = Gaussian([0.9, 0.1], np.diag([1e-3, 1e-4]))
@@ -135,21 +140,29 @@ def test_only_near_winners_are_evidence_for_narrowing():
     assert found == pytest.approx(again)  # whatever the unit of distance
 
 
-def entropy_lost(ready, seed):
-    """By a policy of ten dimensions in fifty updates on rewards that mean nothing, in nats each."""
+def test_few_samples_for_many_dimensions_are_trusted_little():
+    even = np.full(1000, 1e-3)  # ten batches of a hundred
+    assert trust_in_evidence(even, 10, 100) == pytest.approx(0.5)
+    assert trust_in_evidence(even, 10, 1) > 0.99
+    assert trust_in_evidence(np.eye(1000)[0], 10, 100) == pytest.approx(0.1 / 100.1)  # one counts
+
+
+def after_luck(**switches):
+    """Entropy gained and its spread by a policy of ten dimensions on rewards that mean nothing."""
     policy = constant_policy(linear_features(2), Gaussian(np.zeros(10), np.eye(10)))
     boxes = BOXES[0], Box(np.full(10, -100.0), np.full(10, 100.0))
     made = Problem(FunctionTask(hit, *boxes), TARGET, initial_policy=policy)
-    after = entropies(made, SPRL(n_samples=16, ready=ready), seed)
-    return policy.entropy / 10 - after[49]
-
-
-def test_luck_does_not_narrow_the_policy():
     waiting = Readiness(search=False, mastered=1.0, lost=0.0)
-    plain = [entropy_lost(Ready(pace=waiting, narrow_by_evidence=False), s) for s in range(4)]
-    kept = [entropy_lost(Ready(pace=waiting), s) for s in range(4)]
-    assert min(plain) > 0.5  # a fit to few samples is too narrow, every time
-    assert np.mean(kept) < 0.4 * np.mean(plain)
+    numbers = SPRL(n_samples=16, ready=Ready(pace=waiting, **switches))
+    return np.mean([gained_and_spread(made, numbers, seed, 50)[-1] for seed in range(4)], axis=0)
+
+
+def test_luck_neither_narrows_the_policy_nor_distorts_it():
+    plain, kept = after_luck(narrow_by_evidence=False), after_luck()
+    assert plain[0] < -0.5  # a fit to few samples is too narrow
+    assert kept[0] > 0.7 * plain[0]
+    assert plain[1] > 0.5  # and far from round
+    assert kept[1] < 0.7 * plain[1]
 
 
 def test_more_parameters_than_samples_do_not_widen_the_policy_without_end():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from selfpaced.maths import fit
 from selfpaced.maths.features import PolynomialFeatures, linear_features
-from selfpaced.maths.fit import fit_joint, fit_policy, with_entropy_floor
+from selfpaced.maths.fit import as_far_as_entropy, fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 
@@ -174,6 +174,25 @@ def test_raising_entropy_to_a_floor_the_old_policy_met_never_adds_kl(share, seed
     assert raised.entropy >= floor - 1e-9
     assert mean_kl(policy, raised, contexts) <= mean_kl(policy, fitted, contexts) + 1e-9
     np.testing.assert_array_equal(raised.A, fitted.A)
+
+
+@given(st.floats(0.0, 0.99), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_a_covariance_goes_to_the_fitted_one_just_as_far_as_its_entropy_may_fall(share, seed):
+    policy, _, contexts, thetas, w_policy, _ = problem(seed=seed)
+    fitted = fit_policy(policy, contexts, thetas, w_policy, 0.5).policy
+    assume(fitted.entropy < policy.entropy)
+    floor = policy.entropy - share * (policy.entropy - fitted.entropy)
+    found = as_far_as_entropy(policy, fitted, floor)
+    assert found.entropy == pytest.approx(floor, abs=1e-6)
+    assert found.entropy >= floor - 1e-12
+    np.testing.assert_array_equal(found.A, fitted.A)
+    # Between the two, direction by direction.
+    way, gone = fitted.covariance - policy.covariance, found.covariance - policy.covariance
+    t = np.vdot(gone, way) / np.vdot(way, way)
+    assert 0.0 <= t < 1.0
+    np.testing.assert_allclose(gone, t * way, atol=1e-9)
+    assert as_far_as_entropy(policy, fitted, fitted.entropy - 1.0) is fitted
 
 
 def test_linear_features_fit_a_line_through_noiseless_samples():

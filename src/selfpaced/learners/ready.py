@@ -7,11 +7,12 @@ import numpy as np
 from selfpaced.maths.arrays import Array, check_positive, solve_lower
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.readiness import Readiness
+from selfpaced.maths.reps import effective_samples
 from selfpaced.types import Samples
 
 BEST = 0.9  # the quantile of the rewards that counts as what can be done
 FADED = 0.3  # share of the largest gain so far below which nothing can be said to be mastered
-NARROWING = 3.0  # nats of entropy that may go for each by which the winning samples lie nearer
+NARROWING = 3.0  # nats of entropy that may go for each of evidence, if samples are plenty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class Ready:
     hold_entropy: bool = True  # of the policy, while contexts move on, until
     until_kl: float = 1.0  # the contexts are as near to the target as this
     narrow_by_evidence: bool = True  # the policy: only as far as samples near its mean win
-    temperature_floor: float = 0.2  # of eta, in deviations of the rewards: rare failures count
+    temperature_floor: float = 0.1  # of eta, in deviations of the rewards: rare failures count
     reward_bound: float | None = None  # a reward from which on a rollout counts as a success
 
     def __post_init__(self) -> None:
@@ -77,13 +78,19 @@ def evidence_for_narrowing(distances: Array, weights: Array) -> float:
     """Nats per dimension, 0 or less: how much nearer than all samples the weighted ones lie.
 
     `distances` (n,) are squared, each from the policy that drew the sample: those from the present
-    policy would be near where weight was before, for it was fitted to them. One standard error is
-    taken off, because chance alone would otherwise narrow by about half of one every time.
+    policy would be near where weight was before, for it was fitted to them.
     """
-    mean = float(distances.mean())
-    chance = max(float(weights @ weights) - 1.0 / len(weights), 0.0)
-    error = float(distances.std()) / mean * np.sqrt(chance)
-    return min(0.0, 0.5 * (float(np.log(weights @ distances / mean)) + error))
+    return min(0.0, 0.5 * float(np.log(weights @ distances / distances.mean())))
+
+
+def trust_in_evidence(weights: Array, batches: int, dimension: int) -> float:
+    """From 0 to 1: few samples say little about many dimensions.
+
+    mu / (mu + d) with the effective samples mu that an update adds to a buffer of `batches`, as in
+    the rate at which CMA-ES adapts its step size.
+    """
+    mu = effective_samples(weights) / batches
+    return mu / (mu + dimension)
 
 
 def floor_in_deviations(rewards: Array, usual: float, floor: float) -> float:

@@ -13,10 +13,11 @@ from selfpaced.learners.ready import (
     evidence_for_narrowing,
     floor_in_deviations,
     squared_distances,
+    trust_in_evidence,
 )
 from selfpaced.learners.schedule import Progress, Schedule
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.fit import fit_joint, fit_policy, with_entropy_floor
+from selfpaced.maths.fit import as_far_as_entropy, fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.readiness import MOVES, Move, Pace
@@ -216,18 +217,19 @@ class SPRLLearner:
         self.contexts = pace.contexts
         metrics["kl_contexts"] = before[1].kl(self.contexts)
         if learns:
-            self._keep_entropy(ready, before[0].entropy, move)
+            self._keep_entropy(ready, before[0], move)
         raised = self._hold_entropy()
         return {"able": able, "move": float(MOVES.index(move)), **metrics, **raised}
 
-    def _keep_entropy(self, ready: Ready, before: float, move: Move) -> None:
+    def _keep_entropy(self, ready: Ready, old: LinearGaussianPolicy, move: Move) -> None:
         """The policy narrows as far as there is evidence for, not at all while contexts move on."""
         if ready.hold_entropy and move == "on" and self.contexts.kl(self._target) >= ready.until_kl:
-            self.policy = with_entropy_floor(self.policy, before)
+            self.policy = as_far_as_entropy(old, self.policy, old.entropy)
         elif ready.narrow_by_evidence:
-            evidence = evidence_for_narrowing(self._distances, self._policy_weights)
-            floor = before + NARROWING * evidence * self.policy.dimension
-            self.policy = with_entropy_floor(self.policy, floor)
+            weights, d = self._policy_weights, old.dimension
+            evidence = evidence_for_narrowing(self._distances, weights)
+            evidence *= NARROWING * trust_in_evidence(weights, self._numbers.buffer_size, d)
+            self.policy = as_far_as_entropy(old, self.policy, old.entropy + evidence * d)
 
     def _policy_update(self, data: Samples, temperature_floor: float) -> Metrics:
         numbers, features = self._numbers, self._buffer.features()

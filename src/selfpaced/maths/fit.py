@@ -22,6 +22,7 @@ from selfpaced.maths.gaussian import Gaussian, log_det
 from selfpaced.maths.policy import LinearGaussianPolicy
 
 ETA_BRACKET = (1e-8, 1e12)  # where the multiplier of an active bound is looked for
+HALVINGS = 30  # of the way between two covariances
 
 
 class PolicyFit(NamedTuple):
@@ -113,6 +114,32 @@ def with_entropy_floor(policy: LinearGaussianPolicy, floor: float) -> LinearGaus
         return policy
     scale = float(np.exp(2 * missing / policy.dimension))
     return LinearGaussianPolicy(policy.features, policy.A, scale * policy.covariance)
+
+
+def as_far_as_entropy(
+    old: LinearGaussianPolicy, new: LinearGaussianPolicy, floor: float
+) -> LinearGaussianPolicy:
+    """`new`, its covariance moved back to that of `old` until its entropy is at least `floor`.
+
+    The entropy of `old` must be at least `floor`. On the way from one covariance to the other the
+    entropy is concave, so there is one place beyond which it is too low. A covariance that samples
+    have spread by chance comes back to its shape; scaled up to the same entropy, it would be wider
+    where chance has made it wide and stay narrow where chance has made it narrow.
+    """
+    if new.entropy >= floor:
+        return new
+    white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
+    gains = np.linalg.eigvalsh(white) - 1.0
+    least = 2 * (floor - old.entropy)
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if np.log1p(middle * gains).sum() >= least:
+            low = middle
+        else:
+            high = middle
+    covariance = low * new.covariance + (1.0 - low) * old.covariance
+    return LinearGaussianPolicy(new.features, new.A, covariance)
 
 
 def _directions(features: Array) -> Array:
