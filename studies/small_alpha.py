@@ -150,13 +150,14 @@ def main(path: str) -> None:
         ends = [a.kl if a.finite else np.nan for a in augmented]
         column[1].semilogx(ALPHAS, ends, "s-", ms=3, color="#0072B2", label="augmented, Newton")
         column[1].axhline(data.epsilon, color="0.4", ls=":")
+        column[1].set_ylim(-0.2, 4.8)
         column[1].set_xlabel("alpha")
     rows[0, 0].set_ylabel("largest exponent over contexts")
     at = (1e3, 1.3 * LARGEST_EXPONENT)
     rows[0, 0].annotate("exp overflows above", at, ha="right", fontsize=8)
     rows[1, 0].set_ylabel("KL of the policy weights")
-    at = (1e-3, settings[next(iter(settings))].epsilon - 0.012)
-    rows[1, 0].annotate("epsilon", at, va="top", fontsize=8)
+    at = (1e3, 1.5 * settings[next(iter(settings))].epsilon)
+    rows[1, 0].annotate("epsilon; left out where infinite", at, ha="right", fontsize=8)
     rows[1, -1].legend(fontsize=8)
     figure.savefig(path, dpi=150)
 
