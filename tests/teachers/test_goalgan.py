@@ -5,6 +5,7 @@ import pytest
 
 from selfpaced import Box, Gaussian, GoalGAN
 from selfpaced.teachers import TEACHERS
+from selfpaced.teachers.goalgan import _grouped, _labelled
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
 
@@ -67,7 +68,7 @@ def test_labels_need_two_executions_and_mixed_success():
     rows = np.array([[0.0, 0.3]] * 2 + [[1.0, 0.3]] * 2 + [[2.0, 0.3]] * 3 + [[3.0, 0.3]])
     wins = np.array([1, 0, 1, 1, 0, 0, 0, 1.0])
     gan.tell(rows, wins, wins)
-    contexts, labels = gan._labelled()
+    contexts, labels = _labelled(_grouped(gan._told))
     np.testing.assert_allclose(gan._box_of(contexts)[:, 0], [0.0, 1.0, 2.0], atol=1e-9)
     assert labels.tolist() == [1.0, 0.0, 0.0]
 
@@ -77,7 +78,7 @@ def test_executions_told_apart_count_together():
     gan.ask(4, rng)
     gan.tell(np.array([[0.0, 0.3]]), np.ones(1), np.ones(1))
     gan.tell(np.array([[0.0, 0.3]]), np.zeros(1), np.zeros(1))
-    assert gan._labelled()[1].tolist() == [1.0]
+    assert _labelled(_grouped(gan._told))[1].tolist() == [1.0]
 
 
 def test_old_labels_are_forgotten():
@@ -86,7 +87,7 @@ def test_old_labels_are_forgotten():
     gan.tell(np.array([[0.0, 0.3]] * 2), np.ones(2), np.array([0.0, 1.0]))
     for _ in range(12):
         gan.tell(gan.ask(12, rng), np.zeros(12), np.zeros(12))
-    assert not gan._labelled()[1].any()
+    assert not _labelled(_grouped(gan._told))[1].any()
 
 
 def test_contexts_asked_for_one_by_one_are_those_of_a_batch():

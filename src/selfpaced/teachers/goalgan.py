@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -17,7 +17,7 @@ from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positi
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.small_asks import SmallAsks
-from selfpaced.types import AnyArray, State
+from selfpaced.types import State
 
 OLD = 0.2  # share of rollouts on contexts solved before
 AT_ONCE = 10  # contexts at least; whoever asks for fewer gets some of them now and some later
@@ -71,9 +71,10 @@ class GoalGANTeacher:
             gan = self._gan = _GAN(self._box.dimension, rng)
             uniform = rng.uniform(-1, 1, size=(self._numbers.first_steps * BATCH, gan.dimension))
             gan.train(uniform, np.ones(len(uniform)), self._numbers.first_steps, rng)
-        self._remember_solved()
+        told = _grouped(self._told)
+        self._remember_solved(told)
         if self._asked and self._asked % self._numbers.train_every == 0:
-            contexts, labels = self._labelled()
+            contexts, labels = _labelled(told)
             if labels.any():
                 gan.train(contexts, labels, self._numbers.steps, rng)
         self._asked += 1
@@ -112,16 +113,13 @@ class GoalGANTeacher:
         noise = 2 * self._numbers.noise * rng.standard_normal(contexts.shape)  # the box is 2 wide
         return np.clip(contexts + noise, -1, 1)
 
-    def _remember_solved(self) -> None:
+    def _remember_solved(self, told: "_Told") -> None:
         """Remember contexts that were solved every time and lie apart from those remembered."""
-        rows = self._told[len(self._told) - min(self._fresh_rows, len(self._told)) :]
-        self._fresh_rows = 0
-        contexts, rates, counts = _grouped(self._told)
         # Only those told of since: what was solved before is known. Episodes that end one by one
         # may bring the second execution of a context long after the first.
-        new = np.isin(_as_bytes(contexts), _as_bytes(rows[:, :-2]))
-        contexts, rates, counts = contexts[new], rates[new], counts[new]
-        solved = contexts[(rates == 1.0) & (counts >= 2)]
+        new = told.newest >= len(self._told) - self._fresh_rows
+        self._fresh_rows = 0
+        solved = told.contexts[new & (told.rates == 1.0) & (told.counts >= 2)]
         apart = APART * 2 * np.sqrt(self._box.dimension)
         solved = solved[(cdist(solved, self._solved) > apart).all(axis=1)]
         close, kept = cdist(solved, solved) <= apart, list[int]()
@@ -129,13 +127,6 @@ class GoalGANTeacher:
             if not close[i, kept].any():
                 kept.append(i)
         self._solved = np.concatenate([self._solved, solved[kept]])
-
-    def _labelled(self) -> tuple[Array, Array]:
-        """Recent contexts executed at least twice; 1 for those of intermediate difficulty."""
-        contexts, rates, counts = _grouped(self._told)
-        often = counts >= 2
-        labels = (rates > HARD) & (rates < EASY)
-        return contexts[often], labels[often].astype(float)
 
     def _unit(self, contexts: Array) -> Array:
         return 2 * (contexts - self._box.low) / self._box.width - 1
@@ -164,21 +155,41 @@ class GoalGANTeacher:
             self._gan.restore(state)
 
 
-def _as_bytes(rows: Array) -> AnyArray:
-    """(n,): each row of (n, d) as one value, to be compared with others."""
-    return np.ascontiguousarray(rows).view(f"V{8 * rows.shape[1]}")[:, 0]
+class _Told(NamedTuple):
+    """Equal contexts as one."""
+
+    contexts: Array  # (k, d)
+    rates: Array  # (k,): of success
+    counts: IntArray  # (k,): how often each was tried
+    newest: IntArray  # (k,): the last row it is in
 
 
-def _grouped(rows: Array) -> tuple[Array, Array, IntArray]:
-    """Equal contexts as one: contexts (k, d), their success rates and how often each was tried."""
+def _grouped(rows: Array) -> _Told:
+    """Of rows (n, d + 2): context, success, ask."""
     if len(rows) == 0:
-        return np.zeros((0, rows.shape[1] - 2)), np.zeros(0), np.zeros(0, dtype=np.int64)
-    sorted_rows = rows[np.lexsort(rows[:, -3::-1].T)]  # by the first dimension first
-    contexts, successes = sorted_rows[:, :-2], sorted_rows[:, -2]
-    first = np.r_[True, (contexts[1:] != contexts[:-1]).any(axis=1)]
-    starts = np.flatnonzero(first)
-    counts = np.diff(np.r_[starts, len(rows)])
-    return contexts[starts], np.add.reduceat(successes, starts) / counts, counts
+        none = np.zeros(0, dtype=np.int64)
+        return _Told(rows[:, :-2], np.zeros(0), none, none)
+    order = np.lexsort(rows[:, -3::-1].T)  # by the first dimension first, equal ones as they came
+    contexts = rows[order, :-2]
+    starts = np.flatnonzero(np.r_[True, (contexts[1:] != contexts[:-1]).any(axis=1)])
+    ends = np.r_[starts[1:], len(rows)]
+    counts = ends - starts
+    rates = np.add.reduceat(rows[order, -2], starts) / counts
+    return _Told(contexts[starts], rates, counts, order[ends - 1])
+
+
+def _labelled(told: _Told) -> tuple[Array, Array]:
+    """Contexts executed at least twice; 1 for those of intermediate difficulty."""
+    often = told.counts >= 2
+    labels = (told.rates > HARD) & (told.rates < EASY)
+    return told.contexts[often], labels[often].astype(float)
+
+
+class _Network(NamedTuple):
+    """All weights in one tensor, for the optimiser takes a dozen calls for each that it has."""
+
+    weights: Any
+    shapes: list[tuple[int, int]]  # of the layers, each a matrix and a row
 
 
 class _GAN:
@@ -192,8 +203,8 @@ class _GAN:
         self._generator = self._network((dimension, *GENERATOR, dimension), rng)
         self._discriminator = self._network((dimension, *DISCRIMINATOR, 1), rng)
         self._optimisers = [
-            torch.optim.RMSprop(parameters, lr=LEARNING_RATE)
-            for parameters in (self._generator, self._discriminator)
+            torch.optim.RMSprop([network.weights], lr=LEARNING_RATE)
+            for network in (self._generator, self._discriminator)
         ]
 
     def generate(self, n: int, rng: np.random.Generator) -> Array:
@@ -235,21 +246,24 @@ class _GAN:
         leaky = self._torch.nn.functional.leaky_relu
         return self._forward(self._discriminator, contexts, leaky)[:, 0]
 
-    def _forward(self, network: list[Any], x: Any, activation: Any) -> Any:
-        for i in range(0, len(network), 2):
-            x = self._torch.addmm(network[i + 1], x, network[i])
-            if i + 2 < len(network):
+    def _forward(self, network: _Network, x: Any, activation: Any) -> Any:
+        parts = network.weights.split([inputs * outputs for inputs, outputs in network.shapes])
+        layers = [part.view(shape) for part, shape in zip(parts, network.shapes, strict=True)]
+        for i in range(0, len(layers), 2):
+            x = self._torch.addmm(layers[i + 1], x, layers[i])
+            if i + 2 < len(layers):
                 x = activation(x)
         return x
 
-    def _network(self, sizes: tuple[int, ...], rng: np.random.Generator) -> list[Any]:
+    def _network(self, sizes: tuple[int, ...], rng: np.random.Generator) -> _Network:
         """Weights and biases layer by layer, uniform within 1 / sqrt(inputs)."""
-        tensors: list[Any] = []
+        shapes, weights = list[tuple[int, int]](), list[Array]()
         for inputs, outputs in pairwise(sizes):
             bound = 1 / np.sqrt(inputs)
-            for shape in ((inputs, outputs), (outputs,)):
-                tensors.append(self._tensor(rng.uniform(-bound, bound, shape)).requires_grad_())
-        return tensors
+            for shape in ((inputs, outputs), (1, outputs)):
+                shapes.append(shape)
+                weights.append(rng.uniform(-bound, bound, shape).ravel())
+        return _Network(self._tensor(np.concatenate(weights)).requires_grad_(), shapes)
 
     def _noise(self, n: int, rng: np.random.Generator) -> Any:
         return self._tensor(rng.standard_normal((n, self.dimension)))
@@ -259,7 +273,7 @@ class _GAN:
 
     def _tensors(self) -> list[Any]:
         """Everything that training changes, in a fixed order."""
-        found = [tensor.detach() for tensor in (*self._generator, *self._discriminator)]
+        found = [net.weights.detach() for net in (self._generator, self._discriminator)]
         for optimiser in self._optimisers:
             for parameter in optimiser.param_groups[0]["params"]:
                 known = optimiser.state[parameter]
