@@ -1,7 +1,7 @@
 """A curriculum in a Stable-Baselines3 script: the lines marked with # + are all it takes.
 
 PPO steers a point mass through a gate. On the target, a narrow gate off the straight way, it learns
-to wait in front of the wall; with a curriculum it starts with wide gates and gets through. Seven
+to wait in front of the wall; with a curriculum it starts with wide gates and gets through. Six
 minutes on two cores:
 
     python examples/sb3_curriculum.py
