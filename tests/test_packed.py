@@ -33,6 +33,10 @@ def test_a_median_that_half_the_seeds_never_reach_is_never(n):
     assert quantiles(values)[1] == 200.0
 
 
+def test_a_seed_that_never_gets_there_leaves_the_median_of_numbers_their_mean():
+    assert quantiles(np.array([np.inf, 240.0, 264.0, 248.0]))[1] == 256.0
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")

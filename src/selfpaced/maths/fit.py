@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from selfpaced.maths.arrays import Array, cholesky, solve_lower
 from selfpaced.maths.gaussian import Gaussian, log_det
+from selfpaced.maths.halving import largest_share
 from selfpaced.maths.policy import LinearGaussianPolicy
 
 ETA_BRACKET = (1e-8, 1e12)  # where the multiplier of an active bound is looked for
@@ -125,20 +126,17 @@ def as_far_as_entropy(
     entropy is concave, so there is one place beyond which it is too low. A covariance that samples
     have spread by chance comes back to its shape; scaled up to the same entropy, it would be wider
     where chance has made it wide and stay narrow where chance has made it narrow.
+
+    Of KL(old || new) the covariance's part only falls by this; the mean's can grow by a little where
+    it has moved in a direction that the fit has widened, which runs have not shown.
     """
     if new.entropy >= floor:
         return new
     white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
     gains = np.linalg.eigvalsh(white) - 1.0
     least = 2 * (floor - old.entropy)
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if np.log1p(middle * gains).sum() >= least:
-            low = middle
-        else:
-            high = middle
-    covariance = low * new.covariance + (1.0 - low) * old.covariance
+    t = largest_share(lambda t: np.log1p(t * gains).sum() >= least, HALVINGS)
+    covariance = t * new.covariance + (1.0 - t) * old.covariance
     return LinearGaussianPolicy(new.features, new.A, covariance)
 
 

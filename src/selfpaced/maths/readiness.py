@@ -14,6 +14,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
+from selfpaced.maths.halving import largest_share
 
 Move = Literal["search", "on", "stay", "back"]
 MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")
@@ -110,11 +111,9 @@ def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
     """The blend of both nearest to `aim` with KL(new || old) <= epsilon; `aim` itself if it has."""
     if aim.kl(old) <= epsilon:
         return aim
-    low, high = 0.0, 1.0  # the KL grows from 0 with the share
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if blend(old, aim, middle).kl(old) <= epsilon else (low, middle)
-    return blend(old, aim, low)
+    # The KL grows from 0 with the share.
+    share = largest_share(lambda t: blend(old, aim, t).kl(old) <= epsilon, HALVINGS)
+    return blend(old, aim, share)
 
 
 def _inverse(matrix: Array) -> Array:

@@ -145,10 +145,14 @@ def load(*paths: str | Path) -> dict[str, dict[str, Group]]:
 def quantiles(values: Array) -> tuple[Array, Array, Array]:
     """10%, 50% and 90% over the first axis.
 
-    With infinities ("never") no values are averaged: half the seeds is not enough for a median.
+    Between a number and infinity ("never") there is no mean: half the seeds is not enough for a
+    median.
     """
-    method = "linear" if np.isfinite(values).all() else "higher"
-    low, middle, high = np.quantile(values, [LOW, MEDIAN, HIGH], axis=0, method=method)
+    levels = [LOW, MEDIAN, HIGH]
+    with np.errstate(invalid="ignore"):
+        between = np.quantile(values, levels, axis=0)
+    above = np.quantile(values, levels, axis=0, method="higher")
+    low, middle, high = np.where(np.isinf(above) | np.isnan(between), above, between)
     return low, middle, high
 
 
