@@ -3,13 +3,18 @@
 From the project's folder:
 
     selfpaced run studies.ablations:PRECISION studies.ablations:GLOBAL \
-        studies.ablations:KINEMATIC --seeds 20 --out runs-ablations
+        studies.ablations:KINEMATIC --seeds 10 --out runs-ablations
+    selfpaced run studies.ablations:BALL --algorithms without-evidence without-entropy-held \
+        --seeds 3 --out runs-ablations
     selfpaced report runs-ablations --out ablations.html
+
+A run of BALL takes eight CPU minutes; its whole rule is `sprl-ready` of ball-in-a-cup.
 """
 
 from dataclasses import replace
 
 from selfpaced import SPRL, Experiment, Readiness, Ready
+from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER_KINEMATIC
 
@@ -43,3 +48,4 @@ def ablated(experiment: Experiment, n_samples: int) -> Experiment:
 PRECISION = ablated(GATE_PRECISION, 100)
 GLOBAL = ablated(GATE_GLOBAL, 100)
 KINEMATIC = ablated(REACHER_KINEMATIC, 50)
+BALL = replace(ablated(BALL_IN_A_CUP, 16), iterations=400)

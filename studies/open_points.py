@@ -4,17 +4,24 @@ From the project's folder:
 
     selfpaced run studies.open_points:PRECISION --seeds 20 --out runs-open
     selfpaced run studies.open_points:BALL --seeds 5 --out runs-open
-    selfpaced report runs-open --out open-points.html
+    python -m studies.open_points docs/images/open-points.png runs-open
+
+The last draws them. Ours are in `results`, where the runs of Ball-in-a-Cup's `sprl` are the
+variant "paper".
 """
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from selfpaced import SPRL, Experiment, FractionOfReward
+from selfpaced import SPRL, Experiment, FractionOfReward, load
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_PRECISION
 from selfpaced.learners.schedule import Progress
+from selfpaced.report.data import Group
+from selfpaced.report.figures import new_figure, tidy
 from selfpaced.types import Algorithm
 
 
@@ -58,3 +65,67 @@ def entropy_of(variances: np.ndarray) -> float:
 
 PRECISION = variants(GATE_PRECISION, entropy_of(np.full(14, 100.0)), 14)
 BALL = variants(BALL_IN_A_CUP, entropy_of(0.4 * np.tile([5.0, 5.0, 3.0], 5)), 15)
+
+
+POINTS = {
+    "policy weights": {"derived-weights": "derived (appendix A)"},
+    "KL in the schedule": {"exact-kl": "in closed form"},
+    "entropy bound": {
+        "entropy-bound-0.1": "10% of the deviations",
+        "entropy-bound-0.03": "3% of the deviations",
+    },
+}
+LOOK = {
+    "paper": "0.35",
+    "derived-weights": "#D55E00",
+    "exact-kl": "#0072B2",
+    "entropy-bound-0.1": "#009E73",
+    "entropy-bound-0.03": "#CC79A7",
+}
+
+
+def stored(paths: list[str]) -> dict[str, dict[str, Group]]:
+    """Variants by experiment; what is stored of the paper's own experiment is its "paper"."""
+    known = load(*paths)
+    found = {}
+    for experiment in (PRECISION, BALL):
+        own = known.get(experiment.name, {})
+        plain = known.get(experiment.name.removesuffix("-open-points"), {})
+        found[experiment.name] = {**({"paper": plain["sprl"]} if "sprl" in plain else {}), **own}
+    return found
+
+
+def draw(paths: list[str]) -> Figure:
+    """Success on the target and the policy's entropy, each open point beside the paper's choice."""
+    figure = new_figure(11, 9)
+    rows = figure.subplots(4, len(POINTS), sharex="row", sharey="row")
+    tasks = [(PRECISION, 14), (BALL, 15)]
+    for pair, (experiment, dimensions) in zip(rows.reshape(2, 2, -1), tasks, strict=True):
+        members = stored(paths)[experiment.name]
+        for column, (point, names) in zip(pair.T, POINTS.items(), strict=True):
+            for name, label in {"paper": "paper's SPRL", **names}.items():
+                group = members[name]
+                for axes, metric, unit in (
+                    (column[0], "target_success", 1),
+                    (column[1], "entropy", dimensions),
+                ):
+                    x, values = group.curve(metric)
+                    thin = 0.25 if len(group.runs) > 10 else 0.5
+                    axes.plot(x, values.T / unit, color=LOOK[name], lw=0.6, alpha=thin)
+                    middle = np.median(values, axis=0) / unit
+                    label = f"{label}, {len(group.runs)} seeds" if metric == "entropy" else label
+                    axes.plot(x, middle, color=LOOK[name], lw=2.2, label=label)
+            title = experiment.title.removesuffix(", the paper's open points")
+            column[0].set_title(f"{title}: {point}", fontsize=10)
+            column[1].legend(fontsize=8, frameon=False, loc="best")
+            for axes in column:
+                tidy(axes)
+        pair[0, 0].set_ylabel("success on the target")
+        pair[1, 0].set_ylabel("policy entropy,\nnats per dimension")
+    for axes in rows[-1]:
+        axes.set_xlabel("iteration")
+    return figure
+
+
+if __name__ == "__main__":
+    draw(sys.argv[2:]).savefig(sys.argv[1], dpi=130)

@@ -229,7 +229,7 @@ def test_files_with_covariances_in_seven_digits_are_read_as_before(store, packed
         np.testing.assert_allclose(one.policy.covariance, other.policy.covariance, rtol=1e-5)
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.packed")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(RESULTS.rglob("*.packed")), ids=lambda path: path.name)
 def test_the_results_that_come_with_the_program_are_read(path):
     runs = read_packed(path)
     assert runs

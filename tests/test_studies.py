@@ -1,11 +1,16 @@
 """The experiments behind docs/beyond-the-paper.md: they run, and are what their names say."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from selfpaced import SPRL, Progress, train
-from studies import ablations, luck, open_points
+from selfpaced.experiments.gate import GATE_PRECISION
+from studies import ablations, luck, open_points, sampled_kl
 from studies.small_alpha import Data, ours, un_augmented
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 @pytest.mark.parametrize("experiment", [ablations.PRECISION, open_points.PRECISION])
@@ -56,3 +61,18 @@ def test_luck_narrows_and_distorts_a_fitted_policy_more_than_one_that_asks_for_e
     )
     assert plain[0] < 2 * kept[0] < 0
     assert plain[1] > 5 * kept[1] > 0
+
+
+def test_the_sampled_kl_is_near_the_exact_one_while_contexts_stand_still():
+    seen = sampled_kl.looked_at(GATE_PRECISION, 3)
+    assert [progress.iteration for progress in seen] == [1, 2, 3]
+    first = seen[0]  # a buffer of contexts from one distribution
+    assert first.kl == pytest.approx(first.exact_kl, rel=0.1)
+    assert first.kl != first.exact_kl
+
+
+def test_the_figure_of_open_points_shows_every_variant_that_is_stored():
+    stored = [RESULTS / "ball-in-a-cup.packed", *(RESULTS / "studies").glob("*open-points.packed")]
+    figure = open_points.draw([str(path) for path in stored])
+    named = [len(axes.get_legend().get_texts()) for axes in figure.axes if axes.get_legend()]
+    assert named == [2, 2, 3, 2, 2, 3]

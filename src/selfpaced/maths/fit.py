@@ -127,8 +127,8 @@ def as_far_as_entropy(
     have spread by chance comes back to its shape; scaled up to the same entropy, it would be wider
     where chance has made it wide and stay narrow where chance has made it narrow.
 
-    Of KL(old || new) the covariance's part only falls by this; the mean's can grow by a little where
-    it has moved in a direction that the fit has widened, which runs have not shown.
+    Of KL(old || new) the covariance's part only falls by this; the mean's can grow by a little
+    where it has moved in a direction that the fit has widened, which runs have not shown.
     """
     if new.entropy >= floor:
         return new
