@@ -80,12 +80,33 @@ def test_a_function_that_raises_shows_its_own_traceback_and_keeps_the_batch():
         (lambda c, t: np.ones((len(c), 1)), r"rewards must be \(50,\).* got \(50, 1\)"),
         (lambda c, t: 1.0, r"rewards must be \(50,\).* got \(\)"),
         (lambda c, t: (np.ones(len(c)), np.ones(3)), r"successes must be \(50,\)"),
+        (
+            lambda c, t: ["good"] * len(c),
+            r"rewards must be numbers in rows of one length; got \['g",
+        ),
         (lambda c, t: (1, 2, 3), "must return rewards, or .* got a tuple of 3"),
     ],
 )
 def test_what_a_function_returns_is_checked(function, message):
     with pytest.raises(ValueError, match=message):
         train(Problem(task(function), TARGET), SPRL(), iterations=1)
+
+
+def test_what_a_function_does_to_its_arguments_is_not_learned_from():
+    def untidy(contexts, thetas):
+        rewards = good(contexts, thetas)
+        contexts[:] = 0.0
+        thetas += 1.0
+        return rewards
+
+    tidy, other = (train(Problem(task(f), TARGET), SPRL(), iterations=3) for f in (good, untidy))
+    np.testing.assert_array_equal(tidy.policy.A, other.policy.A)
+
+
+def test_a_metric_that_nobody_recorded_is_named():
+    run = train(Problem(task(good), TARGET), SPRL(), iterations=2)
+    with pytest.raises(ValueError, match="unknown metric 'kl_to_targt'; did you mean 'kl_to_tar"):
+        run.column("kl_to_targt")
 
 
 def test_a_noisy_function_gets_a_generator():
@@ -104,6 +125,7 @@ def test_a_noisy_function_gets_a_generator():
         (("gate-precision", "sprrl"), "unknown algorithm 'sprrl'; did you mean 'sprl'"),
         ((Problem(task(good), TARGET), "sprl"), "algorithm must be numbers such as SPRL"),
         ((Problem(task(good), TARGET), SPRL()), "iterations must be given"),
+        (("gate-precision", SPRL), "algorithm must be numbers such as SPRL"),
     ],
 )
 def test_wrong_names_and_missing_numbers_are_explained(arguments, message):

@@ -9,9 +9,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from selfpaced.experiments import Experiment, experiment
+from selfpaced.experiments.experiment import check_algorithm
 from selfpaced.extras import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, mean_of_known
 from selfpaced.randomness import measuring, streams_of
+from selfpaced.suggest import named
 from selfpaced.types import Algorithm, Outcomes, Problem, Streams, Training
 
 FINAL_TRAJECTORIES = 10  # kept of every run, for figures
@@ -122,6 +124,7 @@ class Run:
 
     def column(self, name: str) -> Array:
         """One metric over the iterations; nan where it was not recorded."""
+        named("metric", name, {known for record in self.records for known in record})
         return np.array([record.get(name, np.nan) for record in self.records], dtype=float)
 
 
@@ -173,6 +176,7 @@ def train(
         numbers, made = algorithm, setting
         check_at_least("iterations", iterations, 1)
         budget = Budget(iterations, measure_every=max(1, iterations // 50))
+    check_algorithm("algorithm", numbers)
     check_installed(made.task)
     check_installed(numbers)
     streams = streams_of(check_at_least("seed", seed, 0))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, check_kind, check_number
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, default_value_features
 from selfpaced.maths.gaussian import Gaussian, checked_target, gaussian_over
@@ -185,6 +185,7 @@ class Problem:
         reward_shift: float = 0.0,
         final_task: Task | None = None,
     ) -> None:
+        check_kind("target", target, Gaussian)
         box = task.context_space
         set_ = object.__setattr__
         set_(self, "task", task)
@@ -196,7 +197,7 @@ class Problem:
             initial_policy or default_policy(task.theta_space, box.dimension),
         )
         set_(self, "value_features", value_features or default_value_features(box))
-        set_(self, "reward_shift", float(reward_shift))
+        set_(self, "reward_shift", check_number("reward_shift", reward_shift))
         set_(self, "final_task", final_task)
         self._check()
 

@@ -237,3 +237,9 @@ def test_each_part_can_be_switched_off_and_makes_a_difference(ready):
 def test_numbers_that_the_rule_would_not_look_at_are_refused(numbers, words):
     with pytest.raises(ValueError, match=words):
         SPRL(**numbers)
+
+
+def test_a_batch_too_small_to_decide_is_refused():
+    few = Samples(np.full((4, 2), 0.5), np.zeros((4, 1)), np.zeros(4), np.ones(4))
+    with pytest.raises(ValueError, match=r"samples must hold at least 5 rollouts .* got 4"):
+        SPRL().learner(problem()).tell(few)

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from selfpaced import CREPS, SPRL, Box, FunctionTask, Gaussian, Problem, Samples, train
+from selfpaced import (
+    CREPS,
+    SPRL,
+    Box,
+    FunctionTask,
+    Gaussian,
+    Problem,
+    Readiness,
+    Ready,
+    Samples,
+    train,
+)
 from selfpaced.learners.schedule import FractionOfGain, FractionOfReward, Progress
 from selfpaced.learners.sprl import VarianceFloor
 
@@ -162,6 +173,19 @@ def test_negative_and_shifted_rewards_learn_the_same_with_the_default_schedule()
         (lambda: SPRL(epsilon=0.0), "epsilon must be above 0 and finite; got 0.0"),
         (lambda: CREPS(epsilon=-1.0), "epsilon must be above 0 and finite; got -1.0"),
         (lambda: SPRL(n_samples=0), "n_samples must be a whole number of at least 1; got 0"),
+        (lambda: SPRL(n_samples=50.0), "n_samples must be a whole number of at least 1; got 50.0"),
+        (lambda: SPRL(epsilon="a"), "epsilon must be above 0 and finite; got 'a'"),
+        (lambda: SPRL(min_entropy=np.nan), "min_entropy must be a finite number; got nan"),
+        (lambda: SPRL(schedule=0.5), "schedule must have a method alpha.* got 0.5"),
+        (lambda: SPRL(ready=Readiness()), "ready must be a Ready; got Readiness"),
+        (lambda: Ready(pace=0.7), "pace must be a Readiness; got 0.7"),
+        (lambda: Ready(reward_bound=np.nan), "reward_bound must be a finite number; got nan"),
+        (lambda: Ready(reward_bound="a"), "reward_bound must be a finite number; got 'a'"),
+        (lambda: Ready(hold_entropy="no"), "hold_entropy must be a bool; got 'no'"),
+        (lambda: Readiness(search="no"), "search must be a bool; got 'no'"),
+        (lambda: Readiness(least_deviation=50.0), "least_deviation must be at most 1"),
+        (lambda: problem(target=[0.0, 0.0]), r"target must be a Gaussian; got \[0.0, 0.0\]"),
+        (lambda: problem(reward_shift=np.nan), "reward_shift must be a finite number; got nan"),
         (lambda: SPRL(buffer_size=0), "buffer_size must be a whole number of at least 1; got 0"),
         (lambda: CREPS(ridge=0.0), "ridge must be above 0"),
         (lambda: CREPS(temperature_floor=-1.0), "temperature_floor must be .* got -1.0"),

@@ -102,6 +102,16 @@ def test_contexts_that_wait_to_be_mastered_are_told_apart():
     assert said(kl_to_target=lambda t: 300 * np.exp(-5 * t)) == []
     without_success = said(success=np.nan)
     assert "nan" not in without_success[0]
+    assert "20% was mastered, by its rewards" in said(success=np.nan, able=0.2)[0]
+
+
+def test_without_successes_a_target_that_is_mastered_by_its_rewards_ails_nothing():
+    there = {"kl_to_target": 0.0, "success": np.nan, "target_success": np.nan, "able": 0.9}
+    assert said(**there) == []
+    assert "at the target" in said(**there, move=2.0)[0]
+    advice = findings(records(**{**HEALTHY, **READY, **there, "move": 2.0}), 15)[0].to_try
+    assert "reward_bound" in advice
+    assert "reward_bound" not in findings(records(**{**HEALTHY, **READY}), 15)[0].to_try
 
 
 def test_runs_without_a_curriculum_and_without_records_are_survived():

@@ -110,9 +110,16 @@ def test_figures_are_written_for_a_paper(store, tmp_path):
 def test_an_empty_store_says_so(tmp_path, capsys):
     assert main(["report", str(tmp_path), "--out", str(tmp_path / "p.html")]) == 0
     assert "There are no finished runs here yet." in (tmp_path / "p.html").read_text()
-    assert main(["report", str(tmp_path / "no"), "--out", str(tmp_path / "p.html")]) == 0
-    assert "There is no " in (tmp_path / "p.html").read_text()
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_store_that_is_not_there_is_an_error_unless_another_is(tmp_path, capsys):
+    page, other = tmp_path / "p.html", str(tmp_path / "no")
+    assert main(["report", other, "--out", str(page)]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    assert not page.exists()
+    assert main(["report", str(tmp_path), other, "--out", str(page)]) == 0
+    assert "There is no " in page.read_text()
 
 
 def test_a_half_finished_store_says_what_is_missing(store, tmp_path):

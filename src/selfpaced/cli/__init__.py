@@ -409,6 +409,8 @@ def _report(command: Report, console: "Console") -> None:
     from selfpaced.report.page import page, write_figures
     from selfpaced.reporting import chapters_of
 
+    if not any(path.exists() for path in command.paths):
+        raise ValueError(f"no such folder or packed file: {', '.join(map(str, command.paths))}")
     chapters, missing = chapters_of(command.paths)
     command.out.parent.mkdir(parents=True, exist_ok=True)
     command.out.write_text(page(chapters, missing), encoding="utf-8")

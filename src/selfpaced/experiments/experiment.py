@@ -20,16 +20,25 @@ class Experiment:
     """
 
     name: str
-    title: str
     problem: Callable[[], Problem]
     algorithms: Mapping[str, Algorithm]
     iterations: int
+    title: str = ""  # for figures; the name if not given
     evolution: tuple[int, ...] = ()  # iterations at which figures show the contexts
     measure_rollouts: int = 100  # per measurement on the target
     final_rollouts: int = 500  # of the last measurement
 
     def __post_init__(self) -> None:
         check_at_least("iterations", self.iterations, 1)
+        if not callable(self.problem):
+            raise ValueError(
+                f"problem must be a function that makes the problem; got {self.problem!r}"
+            )
+        if not self.algorithms:
+            raise ValueError("algorithms must name at least one; got none")
+        for name, numbers in self.algorithms.items():
+            check_algorithm(f"algorithms[{name!r}]", numbers)
+        object.__setattr__(self, "title", self.title or self.name)
         for name in (self.name, *self.algorithms):
             checked_name(name)
 
@@ -42,6 +51,12 @@ class Experiment:
         """Iterations between measurements: a property of the experiment, not of a run's budget,
         so that a run continued for longer equals one that was asked for as long at once."""
         return max(1, self.iterations // MEASUREMENTS)
+
+
+def check_algorithm(name: str, numbers: object) -> None:
+    """That these are an algorithm's numbers, and not its class."""
+    if isinstance(numbers, type) or not callable(getattr(numbers, "start", None)):
+        raise ValueError(f"{name} must be numbers such as SPRL(); got {numbers!r}")
 
 
 def checked_name(name: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
-from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.arrays import Array, check_at_least, check_number, check_positive
 from selfpaced.maths.fit import fit_policy
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -31,10 +31,8 @@ class CREPS:
         check_at_least("n_samples", self.n_samples, 1)
         check_at_least("buffer_size", self.buffer_size, 1)
         check_positive("ridge", self.ridge)
-        if not 0 <= self.temperature_floor < np.inf:
-            raise ValueError(
-                f"temperature_floor must be finite and at least 0; got {self.temperature_floor}"
-            )
+        if check_number("temperature_floor", self.temperature_floor) < 0.0:
+            raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
 
     def learner(self, problem: Problem) -> "CREPSLearner":
         """The object to `ask` and `tell`, for closing the loop by hand."""

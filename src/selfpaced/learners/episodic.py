@@ -65,9 +65,7 @@ class EpisodicTraining:
 
     def _batch(self) -> tuple[Samples, Metrics]:
         contexts, thetas = self.learner.ask(self._learn)
-        outcomes = checked(
-            self._problem.task.evaluate(contexts, thetas, self._world), len(contexts)
-        )
+        outcomes = scored(self._problem.task, contexts, thetas, self._world)
         self._rollouts += len(contexts)
         rewards = outcomes.rewards + self._problem.reward_shift
         samples = Samples(contexts, thetas, rewards, outcomes.successes)
@@ -79,7 +77,7 @@ class EpisodicTraining:
         """The policy as learnt, stochastic, on `contexts`."""
         task = task or self._problem.task
         thetas = self.policy.sample(contexts, rng, task.theta_space)
-        return checked(task.evaluate(contexts, thetas, rng), len(contexts))
+        return scored(task, contexts, thetas, rng)
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
         task = self._problem.task
@@ -100,6 +98,11 @@ class EpisodicTraining:
         self._learn = restored_generator(state["learn"])
         self._world = restored_generator(state["world"])
         self.learner.restore(part_of(state, "learner."))
+
+
+def scored(task: Task, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
+    """Checked outcomes. The task gets copies: what it does to them must not be learned from."""
+    return checked(task.evaluate(contexts.copy(), thetas.copy(), rng), len(contexts))
 
 
 def described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:

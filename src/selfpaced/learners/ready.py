@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_positive, solve_lower
+from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive, solve_lower
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.readiness import Readiness
 from selfpaced.maths.reps import effective_samples
@@ -30,11 +30,14 @@ class Ready:
     reward_bound: float | None = None  # a reward from which on a rollout counts as a success
 
     def __post_init__(self) -> None:
+        check_kind("pace", self.pace, Readiness)
         check_positive("until_kl", self.until_kl)
-        if not 0.0 <= self.temperature_floor < np.inf:
-            raise ValueError(
-                f"temperature_floor must be finite and at least 0; got {self.temperature_floor}"
-            )
+        if self.reward_bound is not None:
+            check_number("reward_bound", self.reward_bound)
+        for name in ("hold_entropy", "narrow_by_evidence"):
+            check_kind(name, getattr(self, name), bool)
+        if check_number("temperature_floor", self.temperature_floor) < 0.0:
+            raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
 
 
 class Ability:

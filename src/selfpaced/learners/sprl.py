@@ -16,7 +16,7 @@ from selfpaced.learners.ready import (
     trust_in_evidence,
 )
 from selfpaced.learners.schedule import Progress, Schedule
-from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_number, check_positive
 from selfpaced.maths.fit import as_far_as_entropy, fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -72,6 +72,12 @@ class SPRL:
             raise ValueError(
                 f"policy_weights must be 'creps' or 'derived'; got {self.policy_weights!r}"
             )
+        if self.min_entropy is not None:
+            check_number("min_entropy", self.min_entropy)
+        if self.schedule is not None and not callable(getattr(self.schedule, "alpha", None)):
+            raise ValueError(
+                f"schedule must have a method alpha, as FractionOfReward has; got {self.schedule!r}"
+            )
         if self.schedule is None and self.ready is None:
             object.__setattr__(self, "ready", Ready())
         if self.ready is not None:
@@ -79,6 +85,7 @@ class SPRL:
 
     def _check_ready(self) -> None:
         """Nothing is given that the rule would not look at."""
+        check_kind("ready", self.ready, Ready)
         if self.schedule is not None:
             raise ValueError("schedule and ready exclude each other; got both")
         if self.variance_floor is not None:
@@ -135,6 +142,11 @@ class SPRLLearner:
 
     def tell(self, samples: Samples) -> Metrics:
         samples = checked_samples(samples, self._task)
+        if self._pace is not None and len(samples) < DECIDING:
+            raise ValueError(
+                f"samples must hold at least {DECIDING} rollouts without a schedule, for they "
+                f"decide when contexts move; got {len(samples)}"
+            )
         self._buffer.append(samples)
         if self._pace is not None:
             drawn = squared_distances(self.policy, samples)

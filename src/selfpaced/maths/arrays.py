@@ -1,6 +1,8 @@
 """The array types of the library, and the checks at its public edge."""
 
+import math
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +13,17 @@ BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 
+def as_floats(name: str, array: ArrayLike) -> Array:
+    """`array` of floats, or a ValueError that names it."""
+    try:
+        return np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers in rows of one length; got {array!r}") from None
+
+
 def check_rows(name: str, array: ArrayLike, columns: int) -> Array:
     """`array` as float (n, columns), or a ValueError that names the fault."""
-    rows = np.asarray(array, dtype=float)
+    rows = as_floats(name, array)
     if rows.ndim != 2 or rows.shape[1] != columns:
         raise ValueError(f"{name} must be (n, {columns}), one row per rollout; got {rows.shape}")
     return _finite_rows(name, rows)
@@ -21,7 +31,7 @@ def check_rows(name: str, array: ArrayLike, columns: int) -> Array:
 
 def check_column(name: str, array: ArrayLike, rows: int) -> Array:
     """`array` as float (rows,), or a ValueError that names the fault."""
-    column = np.asarray(array, dtype=float)
+    column = as_floats(name, array)
     if column.shape != (rows,):
         raise ValueError(f"{name} must be ({rows},), one value per rollout; got {column.shape}")
     return _finite_rows(name, column)
@@ -29,7 +39,7 @@ def check_column(name: str, array: ArrayLike, rows: int) -> Array:
 
 def check_vector(name: str, array: ArrayLike, length: int | None = None) -> Array:
     """`array` as float (length,), finite; any length of at least 1 when none is given."""
-    vector = np.asarray(array, dtype=float)
+    vector = as_floats(name, array)
     expected = "one-dimensional and not empty" if length is None else f"({length},)"
     if vector.ndim != 1 or vector.size == 0 or (length is not None and vector.size != length):
         raise ValueError(f"{name} must be {expected}; got shape {vector.shape}")
@@ -56,18 +66,31 @@ def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array
         ) from None
 
 
-def check_positive(name: str, value: float) -> float:
+def check_positive(name: str, value: object) -> float:
     """`value` as a float above zero and finite."""
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be above 0 and finite; got {value}")
+    if not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
+        raise ValueError(f"{name} must be above 0 and finite; got {value!r}")
     return float(value)
 
 
-def check_at_least(name: str, value: int, least: int) -> int:
+def check_number(name: str, value: object) -> float:
+    """`value` as a finite float."""
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number; got {value!r}")
+    return float(value)
+
+
+def check_at_least(name: str, value: object, least: int) -> int:
     """`value` as an int that is not below `least`."""
-    if int(value) != value or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value}")
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
+
+
+def check_kind(name: str, value: object, kind: type) -> None:
+    """That `value` is what it is taken for."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}; got {value!r}")
 
 
 def mean_of_known(values: Array) -> float:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_positive
+from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.halving import largest_share
@@ -33,7 +33,13 @@ class Readiness:
 
     def __post_init__(self) -> None:
         check_positive("step", self.step)
-        check_positive("least_deviation", self.least_deviation)
+        if check_positive("least_deviation", self.least_deviation) > 1.0:
+            raise ValueError(
+                f"least_deviation must be at most 1, a width of the box; got {self.least_deviation}"
+            )
+        check_kind("search", self.search, bool)
+        check_number("mastered", self.mastered)
+        check_number("lost", self.lost)
         if not 0.0 <= self.lost <= self.mastered <= 1.0:
             raise ValueError(
                 f"lost and mastered must be shares with 0 <= lost <= mastered <= 1; "

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from selfpaced.maths.arrays import Array
+from selfpaced.maths.readiness import MOVES
 from selfpaced.packed import lasting
 from selfpaced.training import Record
 
@@ -14,9 +15,10 @@ HIGH_SUCCESS = 0.5  # on the current contexts
 STILL = 0.1  # relative fall of the KL over the last third that counts as none
 FEW = 10.0  # effective samples
 NARROW = 1e-3  # of the first deviation
-MOVES = 3  # at least so many, to say what moving does
+FEW_MOVES = 3  # at least so many, to say what moving does
 SHOWN_SEEDS = 8  # by number, in a summary
 LOST = 0.15  # success that a move costs
+ON = MOVES.index("on")
 RISING = 0.05  # of what is mastered, from one third of a run to the next
 
 
@@ -108,7 +110,8 @@ def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
         "collapsed",
         f"the policy's deviations are {width:.1g} of what they were, and {recent:.0%} of the "
         "rollouts succeed: it can no longer find anything better",
-        "a smaller epsilon, more samples per update, or a lower bound on the entropy (min_entropy)",
+        "a smaller epsilon, more samples per update, or, of SPRL, a lower bound on the entropy "
+        "(min_entropy)",
     )
 
 
@@ -151,7 +154,7 @@ def _unreachable(records: list[Record]) -> Finding | None:
     steps = np.flatnonzero(np.diff(kl) < -0.05 * kl[:-1])
     changes = success[steps + 1] - success[steps]
     changes = changes[~np.isnan(changes)]
-    if len(changes) < MOVES or np.median(changes) > -LOST:
+    if len(changes) < FEW_MOVES or np.median(changes) > -LOST:
         return None
     return Finding(
         "unreachable",
@@ -170,27 +173,31 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     lately, before = able[-third:], able[-2 * third : -third]
     if np.median(lately) > np.median(before) + RISING:
         return None  # it is getting better where it is
+    flags = not np.isnan(_column(records, "success")).all()
+    if not flags and kl[-1] < ARRIVED and np.median(_column(records, "move")[-third:]) == ON:
+        return None  # there, and by its rewards the target is mastered
+    bound = "" if flags else "; without successes, Ready(reward_bound=...)"
     nearest = kl[: len(kl) - third].min()
-    share = f"{np.median(lately):.0%}"
+    share = f"{np.median(lately):.0%} " + ("succeeded" if flags else "was mastered, by its rewards")
+    to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
     if not (_column(records, "move") > 0).any():
         return Finding(
             "unreachable",
-            f"nothing is mastered yet: in the last third {share} succeeded, and the rule waits "
-            "until most do",
+            f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
             "easier initial contexts, more samples per update (n_samples), a reward that says "
-            "more; without successes, Ready(reward_bound=...)",
+            f"more{bound}",
         )
     if kl[-1] < ARRIVED:
         return Finding(
             "unreachable",
-            f"the contexts are at the target, and in the last third {share} succeeded there",
-            "a target that can be solved, more samples per update (n_samples), or more iterations",
+            f"the contexts are at the target, and in the last third {share} there",
+            f"{to_try}{bound}",
         )
     if 1 - kl[-third:].min() / max(nearest, 1e-12) > STILL:
         return None
     return Finding(
         "unreachable",
         f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
-        f"third {share} of the rollouts there succeeded",
-        "a target that can be solved, more samples per update (n_samples), or more iterations",
+        f"third {share} there",
+        f"{to_try}{bound}",
     )

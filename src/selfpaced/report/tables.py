@@ -48,14 +48,16 @@ CAPTION = (
 def text_row(group: Group) -> tuple[str, ...]:
     """`row` for people: median [10%, 90%], "never" for infinity."""
     r = row(group)
+    decimals = _decimals(max(abs(r[f"reward_{q}"]) for q in ("median", "q10", "q90")))
     return (
         r["algorithm"],
         str(r["seeds"]),
         _band(r, "success", "{:.2f}"),
         _number(r["success_min"], "{:.2f}"),
         _number(r["rescored_success_median"], "{:.2f}"),
-        _band(r, "reward", "{:.1f}"),
-        _at_mean(r["success_at_mean_median"], r["reward_at_mean_median"]),
+        _band(r, "reward", f"{{:.{decimals}f}}"),
+        _number(r["success_at_mean_median"], "{:.2f}")
+        + f" {r['reward_at_mean_median']:.{decimals}f}",
         _iterations(r["iterations_to_50"], r["success_median"]),
         _iterations(r["iterations_to_90"], r["success_median"]),
         f"{r['rollouts']:,.0f}",
@@ -74,8 +76,11 @@ def _band(r: dict[str, Any], name: str, form: str) -> str:
     return f"{middle} [{low}, {high}]"
 
 
-def _at_mean(success: float, reward: float) -> str:
-    return f"{_number(success, '{:.2f}')} {reward:.1f}"
+def _decimals(largest: float) -> int:
+    """One, or as many as show two digits of rewards that are all below 0.1."""
+    if not 0.0 < largest < 0.1:
+        return 1
+    return min(2 - int(np.ceil(np.log10(largest))), 9)
 
 
 def _iterations(value: float, success: float) -> str:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, as_floats, check_kind
 from selfpaced.maths.box import Box
 from selfpaced.types import Outcomes
 
@@ -27,6 +27,8 @@ class FunctionTask:
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
+        check_kind("context_space", context_space, Box)
+        check_kind("theta_space", theta_space, Box)
         self.context_space, self.theta_space = context_space, theta_space
         self.last_batch: tuple[Array, Array] | None = None
         self._function, self._noisy = function, noisy
@@ -45,7 +47,7 @@ class FunctionTask:
         rewards, successes = reward_and_success(result)
         if successes is None:
             successes = np.full(len(contexts), np.nan)
-        return Outcomes(np.asarray(rewards, dtype=float), np.asarray(successes, dtype=float))
+        return Outcomes(as_floats("rewards", rewards), as_floats("successes", successes))
 
 
 def reward_and_success(result: Any) -> tuple[Any, Any]:
