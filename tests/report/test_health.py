@@ -102,7 +102,7 @@ def test_contexts_that_wait_to_be_mastered_are_told_apart():
     assert said(kl_to_target=lambda t: 300 * np.exp(-5 * t)) == []
     without_success = said(success=np.nan)
     assert "nan" not in without_success[0]
-    assert "20% was mastered, by its rewards" in said(success=np.nan, able=0.2)[0]
+    assert "20% was mastered there, by its rewards" in said(success=np.nan, able=0.2)[0]
 
 
 def test_without_successes_a_target_that_is_mastered_by_its_rewards_ails_nothing():
@@ -177,6 +177,18 @@ def test_the_entropy_of_a_point_does_not_flatten_that_of_others():
     assert len(panel.lines) == 2
     alone = health_curves(members[1:], "e")
     assert not any(axes.get_title().startswith("policy entropy") for axes in alone.axes)
+
+
+def test_seeds_that_have_arrived_count_in_the_median_of_the_kl():
+    runs = [
+        stored(records(30, **{**HEALTHY, "kl_to_target": kl}), seed)
+        for seed, kl in enumerate([lambda t: 100 * (t < 0.5), lambda t: 100 * (t < 0.5), 100.0])
+    ]
+    figure = health_curves([Group("e", "sprl", tuple(runs))], "e")
+    (panel,) = [axes for axes in figure.axes if axes.get_title().startswith("KL to the")]
+    middle = panel.lines[0].get_ydata()
+    assert middle[0] == 100.0
+    assert np.isnan(middle[-1])  # 0, not the 100 of the one that is left behind
 
 
 class Run:

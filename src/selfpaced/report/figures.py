@@ -1,7 +1,7 @@
 """Figures: arrays in, Matplotlib figures out. They never load, choose or simulate."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,11 @@ COLOURS = {
     "uniform": "#AAAAAA",
     "target": "#222222",
 }
-OTHER = ("#444444", "#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#636363", "#E6550D")
+OTHER = (
+    *("#444444", "#8C6D31", "#7B4173", "#637939", "#C0392B", "#3182BD", "#E6550D", "#1B9E9E"),
+    *("#E377C2", "#9E9E9E", "#1F3A93", "#B5BD00"),
+)
+CROWD = 5  # more names than these go beside a figure, not into it
 NAMES = {
     "sprl": "SPRL",
     "sprl-ready": "SPRL, ready",
@@ -99,9 +103,21 @@ def band(axes: Any, x: Array, values: Array, colour: str, label: str) -> None:
     axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
 
 
+def _legend(figure: Any, panels: Iterable[Any], size: float | None = None) -> None:
+    """In the first panel that has curves; of a crowd, beside the figure."""
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        if len(labels) > CROWD:
+            figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=size)
+            return
+        if labels:
+            axes.legend(frameon=False, loc="best", fontsize=size)
+            return
+
+
 def learning_curves(members: list[Group], title: str, over: str = "iteration") -> Any:
     """Success and reward on the target over iterations, or over "rollouts", of one experiment."""
-    figure = new_figure(9, 3.4)
+    figure = new_figure(9 if len(members) <= CROWD else 11, 3.4)
     success, reward = figure.subplots(1, 2)
     chosen = colours([group.algorithm for group in members])
     for group in members:
@@ -116,10 +132,7 @@ def learning_curves(members: list[Group], title: str, over: str = "iteration") -
     reward.set(xlabel=over, ylabel="reward on the target")
     for axes in (success, reward):
         tidy(axes)
-    for axes in (success, reward):
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False, loc="best")
-            break
+    _legend(figure, (success, reward))
     seeds = sorted({len(group.runs) for group in members})
     if seeds == [1]:
         figure.suptitle(f"{title}: one seed", fontsize=11, parse_math=False)
@@ -145,19 +158,19 @@ def health_curves(members: list[Group], title: str) -> Any | None:
         return None
     columns = 3
     rows = -(-len(shown) // columns)
-    figure = new_figure(9, 2.3 * rows + 0.4)
+    figure = new_figure(9 if len(members) <= CROWD else 10.5, 2.3 * rows + 0.4)
     panels = figure.subplots(rows, columns, squeeze=False)
     chosen = colours([group.algorithm for group in members])
     for axes in panels.flat[len(shown) :]:
         axes.set_visible(False)
     for axes, (name, curves) in zip(panels.flat, shown.items(), strict=False):
         for group, x, values in curves:
-            if name in LOGARITHMIC:
-                values = np.where(values > 0, values, np.nan)
             known = ~np.isnan(values).all(axis=0)
-            if not known.any():
-                continue
             middle = np.nanmedian(values[:, known], axis=0)
+            if name in LOGARITHMIC:  # 0 has no place there: contexts that have arrived
+                middle = np.where(middle > 0, middle, np.nan)
+            if np.isnan(middle).all():
+                continue
             label = name_of(group.algorithm)
             axes.plot(x[known], middle, color=chosen[group.algorithm], label=label, linewidth=1.4)
         if name in LOGARITHMIC:
@@ -165,10 +178,7 @@ def health_curves(members: list[Group], title: str) -> Any | None:
         axes.set_title(HEALTH[name], fontsize=9)
         axes.tick_params(which="both", labelsize=8)
         tidy(axes)
-    for axes in panels.flat[: len(shown)]:
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False, fontsize=7)
-            break
+    _legend(figure, panels.flat[: len(shown)], size=7)
     figure.suptitle(
         f"{title}: health of the curriculum, medians over iterations", fontsize=11, parse_math=False
     )

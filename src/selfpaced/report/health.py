@@ -178,7 +178,8 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         return None  # there, and by its rewards the target is mastered
     bound = "" if flags else "; without successes, Ready(reward_bound=...)"
     nearest = kl[: len(kl) - third].min()
-    share = f"{np.median(lately):.0%} " + ("succeeded" if flags else "was mastered, by its rewards")
+    rate = f"{np.median(lately):.0%}"
+    share = f"{rate} succeeded there" if flags else f"{rate} was mastered there, by its rewards"
     to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
     if not (_column(records, "move") > 0).any():
         return Finding(
@@ -190,7 +191,7 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     if kl[-1] < ARRIVED:
         return Finding(
             "unreachable",
-            f"the contexts are at the target, and in the last third {share} there",
+            f"the contexts are at the target, and in the last third {share}",
             f"{to_try}{bound}",
         )
     if 1 - kl[-third:].min() / max(nearest, 1e-12) > STILL:
@@ -198,6 +199,6 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     return Finding(
         "unreachable",
         f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
-        f"third {share} there",
+        f"third {share}",
         f"{to_try}{bound}",
     )
