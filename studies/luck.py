@@ -27,8 +27,8 @@ from selfpaced.maths.policy import LinearGaussianPolicy
 UPDATES, SEEDS = 100, 5
 WAITING = Readiness(search=False, mastered=1.0, lost=0.0)  # contexts stay where they are
 RULES = {
-    "fitted as in the paper": ("#D55E00", Ready(pace=WAITING, narrow_by_evidence=False)),
-    "narrowed by evidence": ("#0072B2", Ready(pace=WAITING)),
+    "the fit of appendix B alone": ("#D55E00", Ready(pace=WAITING, narrow_by_evidence=False)),
+    "narrowed only by evidence": ("#0072B2", Ready(pace=WAITING)),
 }
 
 

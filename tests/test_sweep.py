@@ -253,6 +253,7 @@ def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_pa
         ({"algorithms": {"..": SPRL()}}, "name must be letters, digits"),
         ({"iterations": 0}, "iterations must be a whole number"),
         ({"problem": BOWL.problem()}, "problem must be a function that makes the problem"),
+        ({"algorithms": [SPRL()]}, "algorithms must be a Mapping"),
         ({"algorithms": {}}, "algorithms must name at least one"),
         ({"algorithms": {"sprl": SPRL}}, r"algorithms\['sprl'\] must be numbers such as SPRL"),
     ],

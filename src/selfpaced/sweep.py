@@ -13,7 +13,7 @@ from selfpaced.experiments import Experiment, experiment
 from selfpaced.experiments.override import override
 from selfpaced.experiments.setting import setting_of
 from selfpaced.extras import check_installed
-from selfpaced.maths.arrays import check_at_least, check_number
+from selfpaced.maths.arrays import check_at_least
 from selfpaced.report.data import Group, load
 from selfpaced.store import (
     CHECKPOINT_SECONDS,
@@ -93,9 +93,8 @@ def plan(
     """
     if not experiments or not seeds:
         raise ValueError("experiments and seeds must name at least one each; got none")
-    for seed in seeds:
-        check_at_least("seeds", seed, 0)
-    if check_number("checkpoint_seconds", checkpoint_seconds) < 0.0:
+    seeds = [check_at_least("seeds", seed, 0) for seed in seeds]
+    if not checkpoint_seconds >= 0.0:
         raise ValueError(f"checkpoint_seconds must be at least 0; got {checkpoint_seconds}")
     overrides = overrides or {}
     found = [find_experiment(name) for name in experiments]

@@ -185,7 +185,13 @@ class Problem:
         reward_shift: float = 0.0,
         final_task: Task | None = None,
     ) -> None:
+        if not callable(getattr(task, "evaluate", None)):
+            raise ValueError(f"task must have a method evaluate, as FunctionTask; got {task!r}")
         check_kind("target", target, Gaussian)
+        if initial_contexts is not None:
+            check_kind("initial_contexts", initial_contexts, Gaussian)
+        if initial_policy is not None:
+            check_kind("initial_policy", initial_policy, LinearGaussianPolicy)
         box = task.context_space
         set_ = object.__setattr__
         set_(self, "task", task)

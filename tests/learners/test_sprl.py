@@ -13,6 +13,7 @@ from selfpaced import (
     Readiness,
     Ready,
     Samples,
+    Uniform,
     train,
 )
 from selfpaced.learners.schedule import FractionOfGain, FractionOfReward, Progress
@@ -177,6 +178,16 @@ def test_negative_and_shifted_rewards_learn_the_same_with_the_default_schedule()
         (lambda: SPRL(epsilon="a"), "epsilon must be above 0 and finite; got 'a'"),
         (lambda: SPRL(min_entropy=np.nan), "min_entropy must be a finite number; got nan"),
         (lambda: SPRL(schedule=0.5), "schedule must have a method alpha.* got 0.5"),
+        (lambda: SPRL(schedule=FractionOfReward), "schedule must have a method alpha"),
+        (lambda: SPRL(n_samples=True), "n_samples must be a whole number .* got True"),
+        (
+            lambda: SPRL(schedule=FractionOfGain(), variance_floor=0.1),
+            "variance_floor must be a VarianceFloor; got 0.1",
+        ),
+        (lambda: CREPS(teacher=Uniform), "teacher must be numbers such as GoalGAN"),
+        (lambda: Problem(bowl, Gaussian([0.0], [[1.0]])), "task must have a method evaluate"),
+        (lambda: problem(initial_contexts=[0.0]), "initial_contexts must be a Gaussian"),
+        (lambda: problem(initial_policy=0), "initial_policy must be a LinearGaussianPolicy"),
         (lambda: SPRL(ready=Readiness()), "ready must be a Ready; got Readiness"),
         (lambda: Ready(pace=0.7), "pace must be a Readiness; got 0.7"),
         (lambda: Ready(reward_bound=np.nan), "reward_bound must be a finite number; got nan"),

@@ -164,6 +164,14 @@ def test_an_impossible_fit_keeps_the_old_distribution_and_says_so():
     assert found.kl_policy == found.kl_contexts == 0.0
 
 
+def test_the_mean_kl_of_two_policies_is_that_of_their_gaussians():
+    policy, _, contexts, thetas, w_policy, _ = problem()
+    found = fit_policy(policy, contexts, thetas, w_policy, 0.5)
+    assert policy.mean_kl(found.policy, contexts) == pytest.approx(found.kl)
+    assert found.kl == pytest.approx(mean_kl(policy, found.policy, contexts))
+    assert policy.mean_kl(policy, contexts) == pytest.approx(0.0, abs=1e-12)
+
+
 @given(st.floats(0.01, 3.0), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_raising_entropy_to_a_floor_the_old_policy_met_never_adds_kl(share, seed):

@@ -102,6 +102,8 @@ def test_contexts_that_wait_to_be_mastered_are_told_apart():
     assert said(kl_to_target=lambda t: 300 * np.exp(-5 * t)) == []
     without_success = said(success=np.nan)
     assert "nan" not in without_success[0]
+    assert "40% succeeded there" in said()[0]
+    assert "mastered there, by its rewards" in said(success=0.9)[0]  # a bound was given
     assert "20% was mastered there, by its rewards" in said(success=np.nan, able=0.2)[0]
 
 

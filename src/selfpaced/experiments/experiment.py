@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from selfpaced.maths.arrays import check_at_least
+from selfpaced.maths.arrays import check_at_least, check_kind
 from selfpaced.suggest import named
 from selfpaced.types import Algorithm, Problem
 
@@ -34,6 +34,7 @@ class Experiment:
             raise ValueError(
                 f"problem must be a function that makes the problem; got {self.problem!r}"
             )
+        check_kind("algorithms", self.algorithms, Mapping)
         if not self.algorithms:
             raise ValueError("algorithms must name at least one; got none")
         for name, numbers in self.algorithms.items():

@@ -28,6 +28,8 @@ class CREPS:
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
+        if isinstance(self.teacher, type) or not callable(getattr(self.teacher, "start", None)):
+            raise ValueError(f"teacher must be numbers such as GoalGAN(); got {self.teacher!r}")
         check_at_least("n_samples", self.n_samples, 1)
         check_at_least("buffer_size", self.buffer_size, 1)
         check_positive("ridge", self.ridge)

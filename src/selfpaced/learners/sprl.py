@@ -74,7 +74,10 @@ class SPRL:
             )
         if self.min_entropy is not None:
             check_number("min_entropy", self.min_entropy)
-        if self.schedule is not None and not callable(getattr(self.schedule, "alpha", None)):
+        if self.variance_floor is not None:
+            check_kind("variance_floor", self.variance_floor, VarianceFloor)
+        known = self.schedule is None or callable(getattr(self.schedule, "alpha", None))
+        if isinstance(self.schedule, type) or not known:
             raise ValueError(
                 f"schedule must have a method alpha, as FractionOfReward has; got {self.schedule!r}"
             )
@@ -163,8 +166,18 @@ class SPRLLearner:
         """Algorithm 1: one update of policy and contexts, alpha KL against reward."""
         log_ratio = self._target.log_prob(data.contexts) - self.contexts.log_prob(data.contexts)
         alpha = self._alpha(data.rewards, -float(log_ratio.mean()))  # update schedule
+        before = self.policy, self.contexts
         metrics = self._joint_update(data, log_ratio, alpha)
-        return {"alpha": alpha, **metrics, **self._hold_floors(data.contexts)}
+        floors = self._hold_floors(data.contexts)
+        return {"alpha": alpha, **metrics, **floors, **self._realised(before, data.contexts)}
+
+    def _realised(self, before: tuple[LinearGaussianPolicy, Gaussian], contexts: Array) -> Metrics:
+        """How far policy and contexts have moved, with all that was done to them after the fit."""
+        policy, distribution = before
+        return {
+            "kl_policy": policy.mean_kl(self.policy, contexts),
+            "kl_contexts": distribution.kl(self.contexts),
+        }
 
     def _joint_update(self, data: Samples, log_ratio: Array, alpha: float) -> Metrics:
         numbers = self._numbers
@@ -191,8 +204,6 @@ class SPRLLearner:
         return {
             **self._of_weights(weights),
             "eta_mu": weights.eta_mu,
-            "kl_policy": fit.kl_policy,
-            "kl_contexts": fit.kl_contexts,
             "ess_contexts": effective_samples(weights.contexts),
             "fit_kept_old": float(fit.kept_old),
         }
@@ -217,7 +228,7 @@ class SPRLLearner:
         self._distances = self._distances[-len(data) :]
         able = self._ability.of(newest, data.rewards)
         move, before = pace.decide(able), (self.policy, self.contexts)
-        metrics: Metrics = {"kl_policy": 0.0}
+        metrics: Metrics = {}
         learns = np.ptp(data.rewards) > 0.0  # else there is nothing to learn from
         if move != "search":
             pace.go(move)
@@ -227,11 +238,10 @@ class SPRLLearner:
             metrics = self._joint_update(data, np.zeros(len(data)), 0.0)
             pace.found(self.contexts)
         self.contexts = pace.contexts
-        metrics["kl_contexts"] = before[1].kl(self.contexts)
         if learns:
             self._keep_entropy(ready, before[0], move)
-        raised = self._hold_entropy()
-        return {"able": able, "move": float(MOVES.index(move)), **metrics, **raised}
+        metrics |= self._hold_entropy() | self._realised(before, data.contexts)
+        return {"able": able, "move": float(MOVES.index(move)), **metrics}
 
     def _keep_entropy(self, ready: Ready, old: LinearGaussianPolicy, move: Move) -> None:
         """The policy narrows as far as there is evidence for, not at all while contexts move on."""
@@ -259,7 +269,7 @@ class SPRLLearner:
         fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, numbers.epsilon)
         self.policy = fit.policy
         metrics = self._of_weights(weights)
-        return {**metrics, "kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
+        return {**metrics, "fit_kept_old": float(fit.kept_old)}
 
     def _alpha(self, rewards: Array, kl: float) -> float:
         mean_reward = float(rewards.mean())

@@ -50,7 +50,7 @@ def check_vector(name: str, array: ArrayLike, length: int | None = None) -> Arra
 
 def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array, Array]:
     """`array` as a symmetric positive definite matrix, with its lower Cholesky factor."""
-    matrix = np.asarray(array, dtype=float)
+    matrix = as_floats(name, array)
     if matrix.shape != (dimension, dimension):
         raise ValueError(f"{name} must be ({dimension}, {dimension}); got {matrix.shape}")
     if not np.isfinite(matrix).all():
@@ -68,21 +68,21 @@ def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array
 
 def check_positive(name: str, value: object) -> float:
     """`value` as a float above zero and finite."""
-    if not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
         raise ValueError(f"{name} must be above 0 and finite; got {value!r}")
     return float(value)
 
 
 def check_number(name: str, value: object) -> float:
     """`value` as a finite float."""
-    if not isinstance(value, Real) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number; got {value!r}")
     return float(value)
 
 
 def check_at_least(name: str, value: object, least: int) -> int:
     """`value` as an int that is not below `least`."""
-    if not isinstance(value, Integral) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
 

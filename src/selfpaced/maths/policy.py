@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from selfpaced.maths.arrays import Array, check_covariance, check_positive, check_vector, frozen
+from selfpaced.maths.arrays import (
+    Array,
+    check_covariance,
+    check_positive,
+    check_vector,
+    frozen,
+    solve_lower,
+)
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, features_from, linear_features
 from selfpaced.maths.gaussian import (
     Gaussian,
     gaussian_over,
+    log_det,
     normal_entropy,
     normal_log_prob,
 )
@@ -68,6 +76,13 @@ class LinearGaussianPolicy:
     def log_prob(self, thetas: Array, contexts: Array) -> Array:
         """(n,) log-densities; of the Gaussian itself, not of a truncated one."""
         return normal_log_prob(thetas - self.mean(contexts), self.chol)
+
+    def mean_kl(self, other: "LinearGaussianPolicy", contexts: Array) -> float:
+        """KL(self || other), the mean over `contexts` (n, inputs)."""
+        spread = solve_lower(other.chol, self.chol)
+        apart = solve_lower(other.chol, (other.mean(contexts) - self.mean(contexts)).T)
+        squares = float((spread**2).sum() + (apart**2).sum(axis=0).mean())
+        return 0.5 * (squares - self.dimension) + log_det(other.chol) - log_det(self.chol)
 
     @property
     def entropy(self) -> float:

@@ -173,13 +173,15 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     lately, before = able[-third:], able[-2 * third : -third]
     if np.median(lately) > np.median(before) + RISING:
         return None  # it is getting better where it is
-    flags = not np.isnan(_column(records, "success")).all()
+    success = _column(records, "success")
+    flags = not np.isnan(success).all()
     if not flags and kl[-1] < ARRIVED and np.median(_column(records, "move")[-third:]) == ON:
         return None  # there, and by its rewards the target is mastered
-    bound = "" if flags else "; without successes, Ready(reward_bound=...)"
+    bound = "" if flags else "; without successes, Ready(reward_bound=...), or a lower one"
     nearest = kl[: len(kl) - third].min()
     rate = f"{np.median(lately):.0%}"
-    share = f"{rate} succeeded there" if flags else f"{rate} was mastered there, by its rewards"
+    judged = flags and np.allclose(able, success, equal_nan=True)  # and not by a reward_bound
+    share = f"{rate} succeeded there" if judged else f"{rate} was mastered there, by its rewards"
     to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
     if not (_column(records, "move") > 0).any():
         return Finding(

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_at_least, check_rows
+from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_rows
 from selfpaced.maths.box import Box
 from selfpaced.tasks.function import reward_and_success
 from selfpaced.types import Outcomes
@@ -45,6 +45,8 @@ class RowTask:
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
+        check_kind("context_space", context_space, Box)
+        check_kind("theta_space", theta_space, Box)
         if engine not in ("local", "ray"):
             raise ValueError(f"engine must be 'local' or 'ray'; got {engine!r}")
         self.context_space, self.theta_space = context_space, theta_space
