@@ -3,8 +3,8 @@
 From the project's folder:
 
     selfpaced run studies.open_points:PRECISION --seeds 20 --out runs-open
-    selfpaced run studies.open_points:BALL --seeds 5 --out runs-open
-    python -m studies.open_points docs/images/open-points.png runs-open
+    selfpaced run studies.open_points:BALL --seeds 3 --out runs-open
+    python -m studies.open_points docs/images/open-points.png runs-open results/ball-in-a-cup.packed
 
 The last draws them. Ours are in `results`, where the runs of Ball-in-a-Cup's `sprl` are the
 variant "paper".
