@@ -5,7 +5,7 @@ From the project's folder:
     selfpaced run studies.ablations:PRECISION studies.ablations:GLOBAL \
         studies.ablations:KINEMATIC --seeds 10 --out runs-ablations
     selfpaced run studies.ablations:BALL --algorithms without-evidence without-entropy-held \
-        --seeds 3 --out runs-ablations
+        --seeds 6 --out runs-ablations
     selfpaced report runs-ablations --out ablations.html
 
 A run of BALL takes eight CPU minutes; its whole rule is `sprl-ready` of ball-in-a-cup.
