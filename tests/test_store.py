@@ -229,6 +229,9 @@ def test_a_users_own_schedule_can_be_written_down():
         def __init__(self):
             self.value = 0.25
 
+        def alpha(self, progress):
+            return self.value
+
     assert plain(SPRL(schedule=Constant()))["schedule"] == {"type": "Constant", "value": 0.25}
 
 
