@@ -364,12 +364,14 @@ def test_a_worker_stays_small_and_does_not_grow(tmp_path):
     assert late - early < 20
 
 
-def test_a_full_disk_is_one_clear_error_and_the_store_stays_readable(tmp_path):
+@pytest.mark.parametrize("seconds", [0.5, 1000])  # fails at a checkpoint, or at a record
+def test_a_full_disk_is_one_clear_error_and_the_store_stays_readable(tmp_path, seconds):
     """A limit on the size of files stands for the disk: writing fails in the middle of a run."""
     run("gate-precision", ["creps"], seeds=1, iterations=20, out=tmp_path, workers=1)
     words = command("gate-precision", "--algorithms", "creps", "--seeds", 3, "--out", tmp_path)
+    words += ["--iterations", "350", "--checkpoint-seconds", str(seconds)]
     full = subprocess.run(
-        ["bash", "-c", 'ulimit -f 120; exec "$@"', "bash", *words, "--iterations", "350"],
+        ["bash", "-c", 'ulimit -f 120; exec "$@"', "bash", *words],
         capture_output=True,
         text=True,
     )

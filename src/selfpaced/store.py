@@ -317,12 +317,15 @@ class RunFiles:
         }
         write_atomically(self.folder / "result.json", json_bytes(vouched))
 
+    @_of_the_store
     def close(self) -> None:
-        """Let go of the run."""
-        if self._metrics is not None:
-            self._metrics.close()
-            self._metrics = None
-        self._lock.close()
+        """Let go of the run. Closing tries again to write what a full disk has refused."""
+        metrics, self._metrics = self._metrics, None
+        try:
+            if metrics is not None:
+                metrics.close()
+        finally:
+            self._lock.close()
 
     def _open_metrics(self) -> BinaryIO:
         if self._metrics is None:

@@ -1,6 +1,7 @@
 """The array types of the library, and the checks at its public edge."""
 
 import math
+import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -18,7 +19,8 @@ def as_floats(name: str, array: ArrayLike) -> Array:
     try:
         return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers in rows of one length; got {array!r}") from None
+        got = reprlib.repr(array)
+        raise ValueError(f"{name} must be numbers in rows of one length; got {got}") from None
 
 
 def check_rows(name: str, array: ArrayLike, columns: int) -> Array:
