@@ -243,3 +243,17 @@ def test_a_batch_too_small_to_decide_is_refused():
     few = Samples(np.full((4, 2), 0.5), np.zeros((4, 1)), np.zeros(4), np.ones(4))
     with pytest.raises(ValueError, match=r"samples must hold at least 5 rollouts .* got 4"):
         SPRL().learner(problem()).tell(few)
+
+
+def test_the_kl_that_is_told_is_that_of_the_policy_as_it_was_left():
+    made, rng = problem(), np.random.default_rng(0)
+    learner, seen = SPRL(n_samples=20, buffer_size=2).learner(made), []
+    for _ in range(40):
+        old = learner.policy
+        contexts, thetas = learner.ask(rng)
+        outcomes = made.task.evaluate(contexts, thetas, rng)
+        seen = [*seen[-1:], contexts]
+        metrics = learner.tell(Samples(contexts, thetas, *outcomes))
+        if metrics:
+            realised = old.mean_kl(learner.policy, np.concatenate(seen))
+            assert metrics["kl_policy"] == pytest.approx(realised, abs=1e-9)

@@ -30,6 +30,7 @@ from selfpaced.maths.reps import (
 )
 from selfpaced.types import Metrics, Problem, Samples, State, Streams
 
+Pair = tuple[LinearGaussianPolicy, Gaussian]
 DECIDING = 5  # rollouts of a batch from which on its share of successes says something
 
 
@@ -168,16 +169,19 @@ class SPRLLearner:
         alpha = self._alpha(data.rewards, -float(log_ratio.mean()))  # update schedule
         before = self.policy, self.contexts
         metrics = self._joint_update(data, log_ratio, alpha)
+        fitted = self.policy, self.contexts
         floors = self._hold_floors(data.contexts)
-        return {"alpha": alpha, **metrics, **floors, **self._realised(before, data.contexts)}
+        moved = self._moved(before, fitted, data.contexts)
+        return {"alpha": alpha, **metrics, **floors, **moved}
 
-    def _realised(self, before: tuple[LinearGaussianPolicy, Gaussian], contexts: Array) -> Metrics:
-        """How far policy and contexts have moved, with all that was done to them after the fit."""
-        policy, distribution = before
-        return {
-            "kl_policy": policy.mean_kl(self.policy, contexts),
-            "kl_contexts": distribution.kl(self.contexts),
-        }
+    def _moved(self, before: Pair, fitted: Pair, contexts: Array) -> Metrics:
+        """The realised KLs of what was changed after it was `fitted`."""
+        found: Metrics = {}
+        if self.policy is not fitted[0]:
+            found["kl_policy"] = before[0].mean_kl(self.policy, contexts)
+        if self.contexts is not fitted[1]:
+            found["kl_contexts"] = before[1].kl(self.contexts)
+        return found
 
     def _joint_update(self, data: Samples, log_ratio: Array, alpha: float) -> Metrics:
         numbers = self._numbers
@@ -204,6 +208,8 @@ class SPRLLearner:
         return {
             **self._of_weights(weights),
             "eta_mu": weights.eta_mu,
+            "kl_policy": fit.kl_policy,
+            "kl_contexts": fit.kl_contexts,
             "ess_contexts": effective_samples(weights.contexts),
             "fit_kept_old": float(fit.kept_old),
         }
@@ -228,7 +234,7 @@ class SPRLLearner:
         self._distances = self._distances[-len(data) :]
         able = self._ability.of(newest, data.rewards)
         move, before = pace.decide(able), (self.policy, self.contexts)
-        metrics: Metrics = {}
+        metrics: Metrics = {"kl_policy": 0.0}
         learns = np.ptp(data.rewards) > 0.0  # else there is nothing to learn from
         if move != "search":
             pace.go(move)
@@ -238,9 +244,11 @@ class SPRLLearner:
             metrics = self._joint_update(data, np.zeros(len(data)), 0.0)
             pace.found(self.contexts)
         self.contexts = pace.contexts
+        metrics["kl_contexts"] = before[1].kl(self.contexts)
+        fitted = self.policy, self.contexts
         if learns:
             self._keep_entropy(ready, before[0], move)
-        metrics |= self._hold_entropy() | self._realised(before, data.contexts)
+        metrics |= self._hold_entropy() | self._moved(before, fitted, data.contexts)
         return {"able": able, "move": float(MOVES.index(move)), **metrics}
 
     def _keep_entropy(self, ready: Ready, old: LinearGaussianPolicy, move: Move) -> None:
@@ -269,7 +277,7 @@ class SPRLLearner:
         fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, numbers.epsilon)
         self.policy = fit.policy
         metrics = self._of_weights(weights)
-        return {**metrics, "fit_kept_old": float(fit.kept_old)}
+        return {**metrics, "kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
 
     def _alpha(self, rewards: Array, kl: float) -> float:
         mean_reward = float(rewards.mean())
