@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from selfpaced.maths.arrays import Array, check_kind, check_number
+from selfpaced.maths.arrays import Array, check_kind, check_number, has_method
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, default_value_features
 from selfpaced.maths.gaussian import Gaussian, checked_target, gaussian_over
@@ -185,7 +185,7 @@ class Problem:
         reward_shift: float = 0.0,
         final_task: Task | None = None,
     ) -> None:
-        if not callable(getattr(task, "evaluate", None)):
+        if not has_method(task, "evaluate"):
             raise ValueError(f"task must have a method evaluate, as FunctionTask; got {task!r}")
         check_kind("target", target, Gaussian)
         if initial_contexts is not None:

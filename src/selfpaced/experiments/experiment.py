@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from selfpaced.maths.arrays import check_at_least, check_kind
+from selfpaced.maths.arrays import check_at_least, check_kind, has_method
 from selfpaced.suggest import named
 from selfpaced.types import Algorithm, Problem
 
@@ -56,7 +56,7 @@ class Experiment:
 
 def check_algorithm(name: str, numbers: object) -> None:
     """That these are an algorithm's numbers, and not its class."""
-    if isinstance(numbers, type) or not callable(getattr(numbers, "start", None)):
+    if not has_method(numbers, "start"):
         raise ValueError(f"{name} must be numbers such as SPRL(); got {numbers!r}")
 
 

@@ -6,7 +6,13 @@ import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples, part_of
-from selfpaced.maths.arrays import Array, check_at_least, check_number, check_positive
+from selfpaced.maths.arrays import (
+    Array,
+    check_at_least,
+    check_number,
+    check_positive,
+    has_method,
+)
 from selfpaced.maths.fit import fit_policy
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -28,7 +34,7 @@ class CREPS:
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
-        if isinstance(self.teacher, type) or not callable(getattr(self.teacher, "start", None)):
+        if not has_method(self.teacher, "start"):
             raise ValueError(f"teacher must be numbers such as GoalGAN(); got {self.teacher!r}")
         check_at_least("n_samples", self.n_samples, 1)
         check_at_least("buffer_size", self.buffer_size, 1)

@@ -16,7 +16,14 @@ from selfpaced.learners.ready import (
     trust_in_evidence,
 )
 from selfpaced.learners.schedule import Progress, Schedule
-from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_number, check_positive
+from selfpaced.maths.arrays import (
+    Array,
+    check_at_least,
+    check_kind,
+    check_number,
+    check_positive,
+    has_method,
+)
 from selfpaced.maths.fit import as_far_as_entropy, fit_joint, fit_policy, with_entropy_floor
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -77,8 +84,7 @@ class SPRL:
             check_number("min_entropy", self.min_entropy)
         if self.variance_floor is not None:
             check_kind("variance_floor", self.variance_floor, VarianceFloor)
-        known = self.schedule is None or callable(getattr(self.schedule, "alpha", None))
-        if isinstance(self.schedule, type) or not known:
+        if self.schedule is not None and not has_method(self.schedule, "alpha"):
             raise ValueError(
                 f"schedule must have a method alpha, as FractionOfReward has; got {self.schedule!r}"
             )

@@ -95,6 +95,11 @@ def check_kind(name: str, value: object, kind: type) -> None:
         raise ValueError(f"{name} must be a {kind.__name__}; got {value!r}")
 
 
+def has_method(value: object, name: str) -> bool:
+    """Whether `value` has that method, and is not a class that somebody forgot to call."""
+    return not isinstance(value, type) and callable(getattr(value, name, None))
+
+
 def mean_of_known(values: Array) -> float:
     """The mean of what is not nan; nan where nothing is known."""
     known = values[~np.isnan(values)]
