@@ -100,8 +100,9 @@ def draw(paths: list[str]) -> Figure:
     figure = new_figure(11, 9)
     rows = figure.subplots(4, len(POINTS), sharex="row", sharey="row")
     tasks = [(PRECISION, 14), (BALL, 15)]
+    found = stored(paths)
     for pair, (experiment, dimensions) in zip(rows.reshape(2, 2, -1), tasks, strict=True):
-        members = stored(paths)[experiment.name]
+        members = found[experiment.name]
         for column, (point, names) in zip(pair.T, POINTS.items(), strict=True):
             for name, label in {"paper": "paper's SPRL", **names}.items():
                 group = members[name]
