@@ -19,7 +19,7 @@ import numpy as np
 
 from selfpaced.experiments import experiment
 from selfpaced.learners import sprl
-from selfpaced.randomness import streams_of
+from selfpaced.maths.randomness import streams_of
 
 PARTS = ("rollouts", "sampling", "dual", "fit")
 LIMITS = 2.5, 4.5  # without and with rollouts, in units of ten products

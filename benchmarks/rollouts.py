@@ -18,7 +18,7 @@ import numpy as np
 
 from selfpaced.experiments import experiment
 from selfpaced.tasks.ball_in_a_cup import FAITHFUL, FAST, BallInACup
-from selfpaced.tasks.reacher import BASES, STEPS, Reacher, displacements, play
+from selfpaced.tasks.reacher import BASES, STEPS, Reacher, displacements, simulate
 
 ROWS = 50
 # CPU ms per rollout, share inside MuJoCo
@@ -77,7 +77,7 @@ def main():
     task, contexts, thetas = Reacher(), np.full((ROWS, 2), 0.05), lingering(rng)
     ms, share = timed(task, contexts, thetas)
     actions = np.clip(displacements(thetas), -1, 1)
-    steps = play(task.arms(contexts), lambda step, rows: actions[rows, step]).steps.mean()
+    steps = simulate(task.arms(contexts), lambda step, rows: actions[rows, step]).steps.mean()
     show(f"reacher, per {STEPS} steps", ms * STEPS / steps, share, REACHER_LIMITS)
     policy = experiment("reacher").problem().initial_policy
     ms, share = timed(task, contexts, policy.sample(contexts, rng))

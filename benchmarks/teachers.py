@@ -23,8 +23,8 @@ def main():
     box = Box([0.0, 0.0], [1.0, 1.0])
     target = Gaussian([0.8, 0.8], 1e-3 * np.eye(2))
     print(f"{'teacher':12} {'CPU ms':>7}   limit {LIMIT:.0f}")
-    for name, numbers in TEACHERS.items():
-        teacher, rng = numbers.start(box, target), np.random.default_rng(0)
+    for name, config in TEACHERS.items():
+        teacher, rng = config.start(box, target), np.random.default_rng(0)
         spent = []
         for _ in range(REPEATS):
             contexts = teacher.ask(EPISODES, rng)

@@ -20,8 +20,8 @@ from selfpaced import (
     Gaussian,
     GymTask,
     Problem,
-    SelfPaced,
-    Target,
+    SelfPacedThreshold,
+    TargetTeacher,
 )
 
 HERE = "own_environment:SwingUp-v0"
@@ -76,7 +76,11 @@ SWING_UP = Experiment(
     name="swing-up",
     title="Swing up",
     problem=problem,
-    algorithms={"target": ppo(Target()), "selfpaced": ppo(SelfPaced()), "currot": ppo(CurrOT())},
+    algorithms={
+        "target": ppo(TargetTeacher()),
+        "threshold": ppo(SelfPacedThreshold()),
+        "currot": ppo(CurrOT()),
+    },
     iterations=40,
     measure_rollouts=20,
     final_rollouts=50,

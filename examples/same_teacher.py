@@ -9,16 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from selfpaced import CREPS, SelfPaced, experiment, train
+from selfpaced import CREPS, SelfPacedThreshold, experiment, train
 
-TEACHER = SelfPaced(bound=0.6)
+TEACHER = SelfPacedThreshold(threshold=0.6)
 
 
 def main(iterations=200, steps=10):
     gate = experiment("gate-precision")
     run = train(gate.problem(), CREPS(n_samples=100, teacher=TEACHER), iterations=iterations)
     print(f"C-REPS, gate: {run.success:.0%} on the target, {_where(run)}")
-    ppo = replace(experiment("pointmass-ppo").algorithm("selfpaced"), teacher=TEACHER)
+    ppo = replace(experiment("pointmass-ppo").algorithm("threshold"), teacher=TEACHER)
     run = train(experiment("pointmass-ppo").problem(), ppo, iterations=steps)
     print(f"PPO, point mass, after {steps} iterations: {run.success:.0%}, {_where(run)}")
 

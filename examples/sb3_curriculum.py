@@ -15,13 +15,13 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-from selfpaced import ContextualEnv, CurriculumCallback, Gaussian, SelfPaced, Target
+from selfpaced import ContextualEnv, CurriculumCallback, Gaussian, SelfPacedThreshold, TargetTeacher
 
 TARGET = Gaussian([2.5, 0.6], np.diag([0.05**2, 0.05**2]))  # position and width of the gate
 
 
 def make():
-    environment = gymnasium.make("selfpaced.deep.stepwise:selfpaced/PointMass2D-v0")
+    environment = gymnasium.make("selfpaced.deep.environments:selfpaced/PointMass2D-v0")
     return ContextualEnv(environment)  # +
 
 
@@ -49,7 +49,7 @@ def success_on_target(model, normaliser, episodes=50):
 
 
 def main(steps=400_000):
-    for name, teacher in (("without", Target()), ("with", SelfPaced())):
+    for name, teacher in (("without", TargetTeacher()), ("with", SelfPacedThreshold())):
         model, environments = learn(teacher, steps)
         success = success_on_target(model, environments)
         print(f"PPO {name} a curriculum: {success:.0%} on the target", flush=True)

@@ -8,34 +8,36 @@ From the project's folder:
         --seeds 6 --out runs-ablations
     selfpaced report runs-ablations --out ablations.html
 
-A run of BALL takes eight CPU minutes; its whole rule is `sprl-ready` of ball-in-a-cup.
+A run of BALL takes eight CPU minutes; its whole rule is `sprl-mastery` of ball-in-a-cup.
 """
 
 from dataclasses import replace
 
-from selfpaced import SPRL, Experiment, Readiness, Ready
+from selfpaced import SPRL, Experiment, Mastery, MasteryRule
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER_KINEMATIC
 
 WITHOUT = {
-    "whole-rule": Ready(),
-    "without-gate": Ready(pace=Readiness(mastered=0.0, lost=0.0)),  # on, whatever happens
-    "without-steps": Ready(pace=Readiness(step=1e9)),  # to the target at once
-    "without-stepping-back": Ready(pace=Readiness(lost=0.0)),
-    "without-search": Ready(pace=Readiness(search=False)),
-    "without-width": Ready(pace=Readiness(least_deviation=1e-9)),
-    "without-entropy-held": Ready(hold_entropy=False),
-    "without-evidence": Ready(narrow_by_evidence=False),
-    "without-temperature-floor": Ready(temperature_floor=0.0),
+    "whole-rule": Mastery(),
+    "without-gate": Mastery(
+        rule=MasteryRule(mastered_from=0.0, lost_below=0.0)
+    ),  # on, whatever happens
+    "without-steps": Mastery(rule=MasteryRule(step=1e9)),  # to the target at once
+    "without-stepping-back": Mastery(rule=MasteryRule(lost_below=0.0)),
+    "without-search": Mastery(rule=MasteryRule(search=False)),
+    "without-width": Mastery(rule=MasteryRule(least_deviation=1e-9)),
+    "without-entropy-held": Mastery(hold_entropy=False),
+    "without-evidence": Mastery(narrow_by_evidence=False),
+    "without-temperature-floor": Mastery(temperature_floor=0.0),
 }
 
 
 def ablated(experiment: Experiment, n_samples: int) -> Experiment:
-    """The experiment with `sprl-ready` whole and without each of its parts."""
+    """The experiment with `sprl-mastery` whole and without each of its parts."""
     algorithms = {
-        name: SPRL(n_samples=n_samples, ready=ready, buffer_size=10)
-        for name, ready in WITHOUT.items()
+        name: SPRL(n_samples=n_samples, pacing=pacing, buffer_size=10)
+        for name, pacing in WITHOUT.items()
     }
     return replace(
         experiment,

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib.figure import Figure
 
-from selfpaced import SPRL, Experiment, FractionOfReward, load
+from selfpaced import SPRL, Alpha, Experiment, FractionOfReward, load
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_PRECISION
-from selfpaced.learners.schedule import Progress
+from selfpaced.maths.schedule import Progress
 from selfpaced.report.data import Group
 from selfpaced.report.figures import new_figure, tidy
 from selfpaced.types import Algorithm
@@ -37,8 +37,9 @@ def variants(experiment: Experiment, entropy: float, dimensions: int) -> Experim
     """The paper's SPRL, and with each change. `entropy` is that of the initial policy."""
     paper = experiment.algorithms["sprl"]
     assert isinstance(paper, SPRL)
-    assert isinstance(paper.schedule, FractionOfReward)
-    schedule = paper.schedule
+    assert isinstance(paper.pacing, Alpha)
+    assert isinstance(paper.pacing.schedule, FractionOfReward)
+    pacing, schedule = paper.pacing, paper.pacing.schedule
     exact = ByExactKL(zeta=schedule.zeta, k_alpha=schedule.k_alpha, alpha_max=schedule.alpha_max)
     # The least entropy is that of the initial policy with this share of its deviations.
     bounds: dict[str, Algorithm] = {
@@ -51,8 +52,8 @@ def variants(experiment: Experiment, entropy: float, dimensions: int) -> Experim
         title=f"{experiment.title}, the paper's open points",
         algorithms={
             "paper": paper,
-            "derived-weights": replace(paper, policy_weights="derived"),
-            "exact-kl": replace(paper, schedule=exact),
+            "derived-weights": replace(paper, pacing=replace(pacing, policy_weights="derived")),
+            "exact-kl": replace(paper, pacing=replace(pacing, schedule=exact)),
             **bounds,
         },
     )

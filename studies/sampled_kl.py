@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from selfpaced import SPRL, Experiment, FractionOfReward
+from selfpaced import SPRL, Alpha, Experiment, FractionOfReward
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_PRECISION
-from selfpaced.learners.schedule import Progress
-from selfpaced.randomness import streams_of
+from selfpaced.maths.randomness import streams_of
+from selfpaced.maths.schedule import Progress
 from selfpaced.report.figures import new_figure, tidy
 
 
@@ -34,10 +34,12 @@ def looked_at(experiment: Experiment, iterations: int, seed: int = 0) -> list[Pr
     """What the schedule of the paper's SPRL has to go by, iteration by iteration."""
     paper = experiment.algorithms["sprl"]
     assert isinstance(paper, SPRL)
-    assert isinstance(paper.schedule, FractionOfReward)
-    old = paper.schedule
+    assert isinstance(paper.pacing, Alpha)
+    assert isinstance(paper.pacing.schedule, FractionOfReward)
+    old = paper.pacing.schedule
     noting = Noting(zeta=old.zeta, k_alpha=old.k_alpha, alpha_max=old.alpha_max)
-    training = replace(paper, schedule=noting).start(experiment.problem(), streams_of(seed))
+    paced = replace(paper, pacing=replace(paper.pacing, schedule=noting))
+    training = paced.start(experiment.problem(), streams_of(seed))
     while len(noting.seen) < iterations:
         training.advance()
     return noting.seen

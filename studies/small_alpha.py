@@ -49,23 +49,23 @@ class Answer(NamedTuple):
 
 def on_the_way(experiment: Experiment, iterations: int, seed: int = 0) -> Data:
     """What the paper's SPRL looks at in the update of that iteration."""
-    problem, numbers = experiment.problem(), experiment.algorithms["sprl"]
-    assert isinstance(numbers, SPRL)
-    learner, rng = numbers.learner(problem), np.random.default_rng(seed)
+    problem, config = experiment.problem(), experiment.algorithms["sprl"]
+    assert isinstance(config, SPRL)
+    learner, rng = config.learner(problem), np.random.default_rng(seed)
     batches: list[Samples] = []
     drawn_from = learner.contexts
-    for _ in range(iterations + numbers.buffer_size - 1):
+    for _ in range(iterations + config.buffer_size - 1):
         drawn_from = learner.contexts
         contexts, thetas = learner.ask(rng)
         outcomes = problem.task.evaluate(contexts, thetas, rng)
         shifted = outcomes.rewards + problem.reward_shift
         batches = [*batches, Samples(contexts, thetas, shifted, outcomes.successes)]
-        batches = batches[-numbers.buffer_size :]
+        batches = batches[-config.buffer_size :]
         learner.tell(batches[-1])
     contexts = np.concatenate([batch.contexts for batch in batches])
     ratio = problem.target.log_prob(contexts) - drawn_from.log_prob(contexts)
     rewards = np.concatenate([batch.rewards for batch in batches])
-    return Data(rewards, ratio, problem.value_features(contexts), numbers.epsilon)
+    return Data(rewards, ratio, problem.value_features(contexts), config.epsilon)
 
 
 def un_augmented(data: Data, alpha: float) -> Answer:

@@ -12,7 +12,7 @@ from studies.open_points import stored
 
 RESAMPLES = 4000
 SHARES = (0.05, 0.95)  # of the bootstrap: a 90% interval
-RULES = {"sprl-ready": "this one", "sprl": "paper's"}
+RULES = {"sprl-mastery": "this one", "sprl": "paper's"}
 PROOF = {
     "gate-precision": 20,
     "gate-global": 20,

@@ -7,9 +7,9 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from hypothesis import settings
 
-from selfpaced.tasks import offscreen
+from selfpaced.tasks.mujoco import camera
 
-offscreen.prepare()  # before a test imports MuJoCo
+camera.prepare_offscreen()  # before a test imports MuJoCo
 
 # CI judges a change, not luck; elsewhere Hypothesis goes on searching for new examples.
 settings.register_profile("ci", derandomize=True, deadline=None)

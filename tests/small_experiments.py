@@ -10,6 +10,7 @@ import numpy as np
 from selfpaced import (
     CREPS,
     SPRL,
+    Alpha,
     Box,
     Experiment,
     FractionOfGain,
@@ -21,7 +22,7 @@ from selfpaced import (
 BOXES = Box([-1.0, -1.0], [1.0, 1.0]), Box([-2.0, -2.0], [2.0, 2.0])
 TARGET = Gaussian([0.7, 0.7], 0.01 * np.eye(2))
 ALGORITHMS = {
-    "sprl": SPRL(schedule=FractionOfGain(), n_samples=10, buffer_size=3),
+    "sprl": SPRL(pacing=Alpha(schedule=FractionOfGain()), n_samples=10, buffer_size=3),
     "creps": CREPS(n_samples=10, buffer_size=3),
 }
 

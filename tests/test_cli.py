@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from selfpaced import run, train
-from selfpaced.cli import main, split_overrides
+from selfpaced.cli.main import main, split_overrides
 from selfpaced.experiments import experiment
 from selfpaced.experiments.override import override
+from selfpaced.report.watch import film_of
 from selfpaced.teachers.alpgmm import ALPGMM
-from selfpaced.watch import film_of
 
 TESTS = Path(__file__).parent
 
@@ -53,7 +53,7 @@ def test_list_shows_experiments_and_algorithms(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
     assert "gate-precision" in printed
-    assert "sprl, sprl-ready, creps, cmaes, goalgan, saggriac" in printed
+    assert "sprl, sprl-mastery, creps, cmaes, goalgan, saggriac" in printed
 
 
 def test_run_prints_a_line_per_run_and_a_table_when_piped(tmp_path):
@@ -198,12 +198,12 @@ def test_status_shows_failures_with_their_error(tmp_path):
 
 def test_overrides_reach_the_spec(tmp_path):
     words = ("run", "gate-precision", "--algorithms", "sprl", "--seeds", 1, "--iterations", 1)
-    assert call(*words, "--out", tmp_path, "--sprl.schedule.zeta", "0.5").returncode == 0
+    assert call(*words, "--out", tmp_path, "--sprl.pacing.schedule.zeta", "0.5").returncode == 0
     (path,) = tmp_path.rglob("spec.json")
-    assert json.loads(path.read_text())["numbers"]["schedule"]["zeta"] == 0.5
-    other = call(*words, "--out", tmp_path, "--sprl.schedule.zeta=0.6")
+    assert json.loads(path.read_text())["config"]["pacing"]["schedule"]["zeta"] == 0.5
+    other = call(*words, "--out", tmp_path, "--sprl.pacing.schedule.zeta=0.6")
     assert other.returncode == 2
-    assert "numbers.schedule.zeta is 0.5 there and 0.6 here" in other.stderr
+    assert "config.pacing.schedule.zeta is 0.5 there and 0.6 here" in other.stderr
 
 
 def test_overrides_are_told_from_options():
@@ -211,16 +211,16 @@ def test_overrides_are_told_from_options():
     rest, overrides = split_overrides(words)
     assert rest == ["run", "x", "--out", "a.b"]
     assert overrides == {"sprl.epsilon": "0.3", "creps.ridge": "1e-3"}
-    _, dashed = split_overrides(["run", "x", "--sprl-ready.ready.temperature-floor", "0.1"])
-    assert dashed == {"sprl-ready.ready.temperature_floor": "0.1"}
+    _, dashed = split_overrides(["run", "x", "--sprl-mastery.pacing.temperature-floor", "0.1"])
+    assert dashed == {"sprl-mastery.pacing.temperature_floor": "0.1"}
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("64", (64,)), ("64,32", (64, 32)), ("64,32,16", (64, 32, 16))]
 )
 def test_several_numbers_are_written_with_commas(text, value):
-    numbers = experiment("reacher").algorithm("ppo")
-    assert override(numbers, "hidden", text).hidden == value
+    config = experiment("reacher").algorithm("ppo")
+    assert override(config, "hidden", text).hidden == value
 
 
 @pytest.mark.parametrize("text", ["", "64,", "64, x", "(64)", "1.5"])
@@ -254,7 +254,10 @@ def test_what_is_no_list_of_numbers_is_told_how_to_write_it(text):
         (["export", "."], "export needs a format: --tensorboard FOLDER or --trajectory"),
         (["watch", "nowhere"], "run must be the folder of a finished run; nowhere is none"),
         (["watch", ".", "--out", "film.gif"], "out must end in .mp4; got film.gif"),
-        (["table", "--sprl.epsilon", "1"], "only `run` takes numbers of an algorithm"),
+        (
+            ["table", "--sprl.epsilon", "1"],
+            "only `run` takes fields of an algorithm's",
+        ),
     ],
 )
 def test_wrong_words_get_one_clear_line_and_run_nothing(

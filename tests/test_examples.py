@@ -58,7 +58,7 @@ def test_an_own_environment_gets_a_sweep(tmp_path, monkeypatch, capsys):
     pytest.importorskip("stable_baselines3", reason="needs the extra sb3")
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.chdir(EXAMPLES)
-    words = ["--algorithms", "selfpaced", "--iterations", "1", "--seeds", "1"]
+    words = ["--algorithms", "threshold", "--iterations", "1", "--seeds", "1"]
     out = ["--out", str(tmp_path)]
     assert main(["run", "own_environment:SWING_UP", *words, *out]) == 0
     assert "swing-up" in capsys.readouterr().out

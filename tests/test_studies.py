@@ -7,7 +7,7 @@ import pytest
 
 from selfpaced import SPRL, Progress, train
 from selfpaced.experiments.gate import GATE_PRECISION
-from studies import ablations, luck, open_points, sampled_kl
+from studies import ablations, open_points, random_rewards, sampled_kl
 from studies.small_alpha import Data, ours, un_augmented
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -30,8 +30,8 @@ def test_variants_differ_from_the_rule_and_from_each_other():
 
 
 def test_the_exact_kl_is_what_its_schedule_looks_at():
-    schedule = open_points.PRECISION.algorithms["exact-kl"].schedule
-    paper = open_points.PRECISION.algorithms["paper"].schedule
+    schedule = open_points.PRECISION.algorithms["exact-kl"].pacing.schedule
+    paper = open_points.PRECISION.algorithms["paper"].pacing.schedule
     there = Progress(200, 100.0, 90.0, kl=50.0, exact_kl=20.0)
     assert schedule.alpha(there) == paper.alpha(there._replace(kl=20.0)) > paper.alpha(there)
 
@@ -56,8 +56,8 @@ def test_both_duals_bound_the_same_kl_and_only_the_printed_one_overflows():
 def test_luck_narrows_and_distorts_a_fitted_policy_more_than_one_that_asks_for_evidence():
     problem = open_points.PRECISION.problem()
     plain, kept = (
-        luck.gained_and_spread(problem, SPRL(n_samples=20, ready=ready), 0, 100)[-1]
-        for _, ready in luck.RULES.values()
+        random_rewards.gained_and_spread(problem, SPRL(n_samples=20, pacing=pacing), 0, 100)[-1]
+        for _, pacing in random_rewards.RULES.values()
     )
     assert plain[0] < 2 * kept[0] < 0
     assert plain[1] > 5 * kept[1] > 0
@@ -74,5 +74,7 @@ def test_the_sampled_kl_is_near_the_exact_one_while_contexts_stand_still():
 def test_the_figure_of_open_points_shows_every_variant_that_is_stored():
     stored = [RESULTS / "ball-in-a-cup.packed", *(RESULTS / "studies").glob("*open-points.packed")]
     figure = open_points.draw([str(path) for path in stored])
-    named = [len(axes.get_legend().get_texts()) for axes in figure.axes if axes.get_legend()]
-    assert named == [2, 2, 3, 2, 2, 3]
+    legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+    for legend, names in zip(legends, 2 * list(open_points.POINTS.values()), strict=True):
+        shown = [text.get_text().rpartition(", ")[0] for text in legend.get_texts()]
+        assert shown == ["paper's SPRL", *names.values()]

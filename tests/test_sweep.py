@@ -13,20 +13,21 @@ from pathlib import Path
 import pytest
 from small_experiments import BOWL, LOST, RAISES, mortal
 
-from selfpaced import SPRL, FractionOfGain, load, run, train
+from selfpaced import SPRL, Alpha, FractionOfGain, load, run, train
 from selfpaced.engines.job import Stopped, execute
 from selfpaced.engines.local import LocalEngine
+from selfpaced.experiments import find_experiment
 from selfpaced.experiments.override import override
-from selfpaced.store import RunFiles, read_error
+from selfpaced.store.reading import read_error
+from selfpaced.store.status import status
+from selfpaced.store.writing import RunWriter
 from selfpaced.sweep import (
     Collector,
     SweepFailed,
-    execute_all,
-    find_experiment,
     plan,
+    run_jobs,
     seeds_from,
     shard_from,
-    status,
 )
 
 TESTS = Path(__file__).parent
@@ -66,33 +67,33 @@ def test_shards_share_the_runs_out(tmp_path):
             shard_from(wrong)
 
 
-def test_overrides_change_numbers_by_name():
+def test_overrides_change_fields_by_name():
     assert override(SPRL(), "epsilon", 0.25).epsilon == 0.25  # a number from Python is as good
-    assert override(SPRL(), "ready.pace.step", "0.05").ready.pace.step == 0.05
-    numbers = override(SPRL(schedule=FractionOfGain()), "epsilon", "0.3")
-    assert numbers.epsilon == 0.3
-    assert override(numbers, "schedule.zeta", "0.5").schedule.zeta == 0.5
-    assert override(numbers, "n_samples", "7").n_samples == 7
-    assert override(numbers, "policy_weights", "derived").policy_weights == "derived"
-    assert override(numbers, "min_entropy", "-3").min_entropy == -3.0
-    assert override(numbers, "min_entropy", "none").min_entropy is None
+    assert override(SPRL(), "pacing.rule.step", "0.05").pacing.rule.step == 0.05
+    config = override(SPRL(pacing=Alpha(schedule=FractionOfGain())), "epsilon", "0.3")
+    assert config.epsilon == 0.3
+    assert override(config, "pacing.schedule.zeta", "0.5").pacing.schedule.zeta == 0.5
+    assert override(config, "n_samples", "7").n_samples == 7
+    assert override(config, "pacing.policy_weights", "derived").pacing.policy_weights == "derived"
+    assert override(config, "min_entropy", "-3").min_entropy == -3.0
+    assert override(config, "min_entropy", "none").min_entropy is None
 
 
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [
-        ("epsilom", "1", "unknown number of SPRL 'epsilom'; did you mean 'epsilon'"),
-        ("schedule.zetta", "1", "did you mean 'zeta'"),
+        ("epsilom", "1", "unknown field of SPRL 'epsilom'; did you mean 'epsilon'"),
+        ("pacing.schedule.zetta", "1", "did you mean 'zeta'"),
         ("epsilon", "much", "epsilon must be a number; got 'much'"),
         ("n_samples", "1.5", "n_samples must be a whole number; got '1.5'"),
-        ("policy_weights", "x", "policy_weights must be 'creps' or 'derived'; got 'x'"),
+        ("pacing.policy_weights", "x", "policy_weights must be 'creps' or 'derived'; got 'x'"),
         ("epsilon", "-1", "epsilon must be above 0"),
-        ("variance_floor.variance", "1", "variance_floor has no numbers of its own"),
+        ("pacing.variance_floor.variance", "1", "variance_floor has no fields of its own"),
     ],
 )
 def test_wrong_overrides_are_explained(path, text, message):
     with pytest.raises(ValueError, match=message):
-        override(SPRL(schedule=FractionOfGain()), path, text)
+        override(SPRL(pacing=Alpha(schedule=FractionOfGain())), path, text)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +121,9 @@ def test_own_experiments_are_found_by_module_and_name():
     assert find_experiment("small_experiments:BOWL") is BOWL
 
 
-def test_other_numbers_in_the_same_folder_are_refused_before_anything_runs(tmp_path):
+def test_other_values_in_the_same_folder_are_refused_before_anything_runs(tmp_path):
     run(BOWL, ["sprl"], seeds=1, iterations=2, out=tmp_path, workers=1)
-    with pytest.raises(ValueError, match=r"numbers.epsilon is 0.4 there and 0.3 here"):
+    with pytest.raises(ValueError, match=r"config.epsilon is 0.4 there and 0.3 here"):
         run(BOWL, ["sprl"], seeds="5-6", out=tmp_path, overrides={"sprl.epsilon": "0.3"})
     assert len(list(tmp_path.rglob("spec.json"))) == 1
 
@@ -197,7 +198,7 @@ def test_a_run_whose_process_dies_is_retried_twice(tmp_path):
 def test_a_run_that_raises_is_reported_with_its_traceback_and_stops_no_other(tmp_path):
     jobs = plan([RAISES, BOWL], ["sprl"], [0], tmp_path, iterations=3)
     watcher = Collector()
-    execute_all(jobs, LocalEngine(1), watcher)
+    run_jobs(jobs, LocalEngine(1), watcher)
     ((job, error),) = watcher.failures
     assert job.experiment.name == "raises"
     assert "ArithmeticError: <script>" in error
@@ -209,7 +210,7 @@ def test_a_run_that_raises_is_reported_with_its_traceback_and_stops_no_other(tmp
 def test_status_tells_what_is_missing_and_what_runs(tmp_path):
     run(BOWL, ["sprl"], seeds=1, iterations=3, out=tmp_path)
     (waiting,) = plan([BOWL], ["sprl"], [7], tmp_path, iterations=3)
-    files = RunFiles(waiting.folder, waiting.spec)
+    files = RunWriter(waiting.folder, waiting.spec)
     assert [s.state for s in status(tmp_path)] == ["done", "running"]
     files.close()
     assert [s.state for s in status(tmp_path)] == ["done", "missing"]
@@ -217,11 +218,11 @@ def test_status_tells_what_is_missing_and_what_runs(tmp_path):
 
 def test_what_another_launcher_works_on_is_waited_for_and_taken_over_if_left(tmp_path):
     jobs = plan([BOWL], ["sprl"], range(2), tmp_path, iterations=3)
-    files = RunFiles(jobs[0].folder, jobs[0].spec)
+    files = RunWriter(jobs[0].folder, jobs[0].spec)
     threading.Timer(3.0, files.close).start()  # the other launcher dies
     watcher = Collector()
     began = time.monotonic()
-    execute_all(jobs, LocalEngine(1), watcher)
+    run_jobs(jobs, LocalEngine(1), watcher)
     assert time.monotonic() - began > 2.5
     assert [job.seed for job in watcher.others] == [0]
     assert [s.state for s in status(tmp_path)] == ["done", "done"]
@@ -231,11 +232,11 @@ def test_an_oserror_of_the_users_task_is_the_runs_own_failure(tmp_path):
     """It is not the disk's: other runs go on, and the traceback is kept."""
     jobs = plan([LOST, BOWL], ["sprl"], [0], tmp_path, iterations=3)
     watcher = Collector()
-    execute_all(jobs, LocalEngine(1), watcher)
+    run_jobs(jobs, LocalEngine(1), watcher)
     ((job, error),) = watcher.failures
     assert job.experiment.name == "lost"
     assert "BrokenPipeError: simulator lost" in error
-    assert jobs[1].done
+    assert jobs[1].is_done()
 
 
 def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_path):
@@ -255,7 +256,10 @@ def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_pa
         ({"problem": BOWL.problem()}, "problem must be a function that makes the problem"),
         ({"algorithms": [SPRL()]}, "algorithms must be a Mapping"),
         ({"algorithms": {}}, "algorithms must name at least one"),
-        ({"algorithms": {"sprl": SPRL}}, r"algorithms\['sprl'\] must be numbers such as SPRL"),
+        (
+            {"algorithms": {"sprl": SPRL}},
+            r"algorithms\['sprl'\] must be a configuration such as SPRL",
+        ),
     ],
 )
 def test_experiments_with_impossible_names_are_refused(change, message):
@@ -283,7 +287,12 @@ def test_two_launchers_on_one_folder_execute_every_run_once(tmp_path):
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path):
     words = command("gate-precision", "--algorithms", "sprl", "--seeds", 2, "--out", tmp_path)
-    process = subprocess.Popen(words, stderr=-1, stdout=-1, text=True, start_new_session=True)
+    # Whoever started the tests in the background lets them ignore Ctrl-C, and so their children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(words, stderr=-1, stdout=-1, text=True, start_new_session=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 60
     while not list(tmp_path.rglob("metrics.jsonl")) and time.monotonic() < deadline:
         time.sleep(0.05)

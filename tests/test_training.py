@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, train
-from selfpaced.randomness import generator_state, measuring, restored_generator, streams_of
+from selfpaced.maths.randomness import generator_state, measuring, restored_generator, streams_of
 
 BOXES = Box([0.0], [1.0]), Box([-1.0, -1.0], [1.0, 1.0])
 TARGET = Gaussian([0.9], [[1e-3]])
@@ -123,9 +123,9 @@ def test_a_noisy_function_gets_a_generator():
     [
         (("gate-precison", "sprl"), "unknown experiment 'gate-precison'; did you mean 'gate-prec"),
         (("gate-precision", "sprrl"), "unknown algorithm 'sprrl'; did you mean 'sprl'"),
-        ((Problem(task(good), TARGET), "sprl"), "algorithm must be numbers such as SPRL"),
+        ((Problem(task(good), TARGET), "sprl"), "algorithm must be a configuration such as SPRL"),
         ((Problem(task(good), TARGET), SPRL()), "iterations must be given"),
-        (("gate-precision", SPRL), "algorithm must be numbers such as SPRL"),
+        (("gate-precision", SPRL), "algorithm must be a configuration such as SPRL"),
     ],
 )
 def test_wrong_names_and_missing_numbers_are_explained(arguments, message):

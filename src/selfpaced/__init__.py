@@ -7,52 +7,55 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from selfpaced.deep.gymtask import GymTask as GymTask
+    from selfpaced.deep.contextual_env import ContextualEnv as ContextualEnv
+    from selfpaced.deep.curriculum_callback import CurriculumCallback as CurriculumCallback
+    from selfpaced.deep.gym_task import GymTask as GymTask
     from selfpaced.deep.ppo import PPO as PPO
-    from selfpaced.deep.sb3 import CurriculumCallback as CurriculumCallback
-    from selfpaced.deep.wrapper import ContextualEnv as ContextualEnv
     from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
     from selfpaced.experiments import Experiment as Experiment
     from selfpaced.experiments import experiment as experiment
     from selfpaced.learners.cmaes import CMAES as CMAES
     from selfpaced.learners.creps import CREPS as CREPS
-    from selfpaced.learners.ready import Ready as Ready
-    from selfpaced.learners.schedule import FractionOfGain as FractionOfGain
-    from selfpaced.learners.schedule import FractionOfReward as FractionOfReward
-    from selfpaced.learners.schedule import Progress as Progress
     from selfpaced.learners.sprl import SPRL as SPRL
+    from selfpaced.learners.sprl import Alpha as Alpha
     from selfpaced.learners.sprl import VarianceFloor as VarianceFloor
-    from selfpaced.logbook import Logbook as Logbook
+    from selfpaced.learners.sprl_mastery import Mastery as Mastery
     from selfpaced.maths.box import Box as Box
     from selfpaced.maths.features import PolynomialFeatures as PolynomialFeatures
     from selfpaced.maths.features import RBFFeatures as RBFFeatures
     from selfpaced.maths.features import linear_features as linear_features
     from selfpaced.maths.features import rbf_grid as rbf_grid
     from selfpaced.maths.gaussian import Gaussian as Gaussian
+    from selfpaced.maths.mastery_rule import MasteryRule as MasteryRule
     from selfpaced.maths.network import NetworkPolicy as NetworkPolicy
     from selfpaced.maths.policy import LinearGaussianPolicy as LinearGaussianPolicy
     from selfpaced.maths.policy import constant_policy as constant_policy
     from selfpaced.maths.policy import load_policy as load_policy
-    from selfpaced.maths.readiness import Readiness as Readiness
-    from selfpaced.randomness import generator_state as generator_state
-    from selfpaced.randomness import restored_generator as restored_generator
+    from selfpaced.maths.randomness import generator_state as generator_state
+    from selfpaced.maths.randomness import restored_generator as restored_generator
+    from selfpaced.maths.schedule import FractionOfGain as FractionOfGain
+    from selfpaced.maths.schedule import FractionOfReward as FractionOfReward
+    from selfpaced.maths.schedule import Progress as Progress
     from selfpaced.report.data import load as load
+    from selfpaced.store.logbook import Logbook as Logbook
     from selfpaced.sweep import run as run
     from selfpaced.tasks.ball_in_a_cup import BallInACup as BallInACup
-    from selfpaced.tasks.function import FunctionTask as FunctionTask
+    from selfpaced.tasks.function_task import FunctionTask as FunctionTask
     from selfpaced.tasks.gate import Gate as Gate
     from selfpaced.tasks.kinematic import KinematicReacher as KinematicReacher
     from selfpaced.tasks.reacher import Reacher as Reacher
-    from selfpaced.tasks.rows import RowTask as RowTask
+    from selfpaced.tasks.row_task import RowTask as RowTask
     from selfpaced.teachers import ADR as ADR
     from selfpaced.teachers import ALPGMM as ALPGMM
     from selfpaced.teachers import PLR as PLR
     from selfpaced.teachers import CurrOT as CurrOT
     from selfpaced.teachers import GoalGAN as GoalGAN
     from selfpaced.teachers import SaggRiac as SaggRiac
-    from selfpaced.teachers import SelfPaced as SelfPaced
-    from selfpaced.teachers import Target as Target
-    from selfpaced.teachers import Uniform as Uniform
+    from selfpaced.teachers import SelfPacedAlpha as SelfPacedAlpha
+    from selfpaced.teachers import SelfPacedMastery as SelfPacedMastery
+    from selfpaced.teachers import SelfPacedThreshold as SelfPacedThreshold
+    from selfpaced.teachers import TargetTeacher as TargetTeacher
+    from selfpaced.teachers import UniformTeacher as UniformTeacher
     from selfpaced.training import Run as Run
     from selfpaced.training import train as train
     from selfpaced.types import Outcomes as Outcomes
@@ -62,38 +65,78 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "deep.gymtask": ("GymTask",),
+    "deep.curriculum_callback": ("CurriculumCallback",),
+    "deep.gym_task": ("GymTask",),
     "deep.ppo": ("PPO",),
-    "deep.sb3": ("CurriculumCallback",),
-    "deep.wrapper": ("ContextualEnv",),
-    "experiments": ("EXPERIMENTS", "Experiment", "experiment"),
+    "deep.contextual_env": ("ContextualEnv",),
+    "experiments": (
+        "EXPERIMENTS",
+        "Experiment",
+        "experiment",
+    ),
     "learners.cmaes": ("CMAES",),
     "learners.creps": ("CREPS",),
-    "learners.ready": ("Ready",),
-    "learners.schedule": ("FractionOfGain", "FractionOfReward", "Progress"),
-    "learners.sprl": ("SPRL", "VarianceFloor"),
-    "logbook": ("Logbook",),
+    "learners.sprl_mastery": ("Mastery",),
+    "learners.sprl": (
+        "SPRL",
+        "Alpha",
+        "VarianceFloor",
+    ),
     "maths.box": ("Box",),
-    "maths.features": ("PolynomialFeatures", "RBFFeatures", "linear_features", "rbf_grid"),
+    "maths.features": (
+        "PolynomialFeatures",
+        "RBFFeatures",
+        "linear_features",
+        "rbf_grid",
+    ),
     "maths.gaussian": ("Gaussian",),
+    "maths.mastery_rule": ("MasteryRule",),
     "maths.network": ("NetworkPolicy",),
-    "maths.policy": ("LinearGaussianPolicy", "constant_policy", "load_policy"),
-    "maths.readiness": ("Readiness",),
-    "randomness": ("generator_state", "restored_generator"),
+    "maths.policy": (
+        "LinearGaussianPolicy",
+        "constant_policy",
+        "load_policy",
+    ),
+    "maths.randomness": (
+        "generator_state",
+        "restored_generator",
+    ),
+    "maths.schedule": (
+        "FractionOfGain",
+        "FractionOfReward",
+        "Progress",
+    ),
     "report.data": ("load",),
+    "store.logbook": ("Logbook",),
     "sweep": ("run",),
     "tasks.ball_in_a_cup": ("BallInACup",),
-    "tasks.function": ("FunctionTask",),
+    "tasks.function_task": ("FunctionTask",),
+    "tasks.gate": ("Gate",),
     "tasks.kinematic": ("KinematicReacher",),
     "tasks.reacher": ("Reacher",),
-    "tasks.rows": ("RowTask",),
-    "tasks.gate": ("Gate",),
+    "tasks.row_task": ("RowTask",),
     "teachers": (
-        *("ADR", "ALPGMM", "PLR", "CurrOT", "GoalGAN", "SaggRiac", "SelfPaced", "Target"),
-        "Uniform",
+        "ADR",
+        "ALPGMM",
+        "PLR",
+        "CurrOT",
+        "GoalGAN",
+        "SaggRiac",
+        "SelfPacedAlpha",
+        "SelfPacedMastery",
+        "SelfPacedThreshold",
+        "TargetTeacher",
+        "UniformTeacher",
     ),
-    "training": ("Run", "train"),
-    "types": ("Outcomes", "Problem", "Samples"),
+    "training": (
+        "Run",
+        "train",
+    ),
+    "types": (
+        "Outcomes",
+        "Problem",
+        "Samples",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

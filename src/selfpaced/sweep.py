@@ -1,34 +1,26 @@
 """Many runs: from names and seeds to jobs, to an engine, to results."""
 
-import importlib
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from selfpaced.engines.job import Engine, Job, Watcher, describe
+from selfpaced.engines.job import Engine, Job, describe
 from selfpaced.engines.local import LocalEngine
-from selfpaced.experiments import Experiment, experiment
+from selfpaced.experiments import Experiment, find_experiment
+from selfpaced.experiments.fingerprint import code_fingerprint
+from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.experiments.override import override
-from selfpaced.experiments.setting import setting_of
-from selfpaced.extras import check_installed
+from selfpaced.experiments.report_info import info_of
 from selfpaced.maths.arrays import check_at_least
-from selfpaced.report.data import Group, load
-from selfpaced.store import (
-    CHECKPOINT_SECONDS,
-    ask_for,
-    asked_iterations,
-    check_spec,
-    finished_iterations,
-    is_locked,
-    read_error,
-    read_spec,
-    recorded_iterations,
-    run_folders,
-    write_setting,
-)
-from selfpaced.suggest import named
+from selfpaced.names import named
+from selfpaced.report.data import Group, by_name, groups
+from selfpaced.store.experiment_info import write_info
+from selfpaced.store.reading import finished_runs
+from selfpaced.store.spec import ask_for, check_spec, read_spec
+from selfpaced.store.writing import CHECKPOINT_SECONDS
+from selfpaced.types import Algorithm
 
 EngineName = Literal["local", "ray"]
 
@@ -52,27 +44,11 @@ def seeds_from(text: str | int) -> list[int]:
 
 
 def shard_from(text: str) -> tuple[int, int]:
-    """ "2/8" as (2, 8): the second of eight parts."""
+    """The pair (2, 8) from "2/8": the second of eight parts."""
     part, slash, parts = text.partition("/")
     if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
         raise ValueError(f"shard must be i/n with 1 <= i <= n, such as 2/8; got {text!r}")
     return int(part), int(parts)
-
-
-def find_experiment(name: str | Experiment) -> Experiment:
-    """A registered experiment by its name, or your own by "module:NAME"."""
-    if isinstance(name, Experiment):
-        return name
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        return experiment(name)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"experiment {name!r} must name an Experiment; {error}") from error
-    if not isinstance(found, Experiment):
-        raise ValueError(f"experiment {name!r} must name an Experiment; got {found!r}")
-    return found
 
 
 def plan(
@@ -85,11 +61,12 @@ def plan(
     overrides: Mapping[str, str] | None = None,
     shard: tuple[int, int] = (1, 1),
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    accept_edited_code: bool = False,
 ) -> list[Job]:
-    """The jobs that were asked for; every name, number and folder is checked before any runs.
+    """The jobs that were asked for; every name, value and folder is checked before any runs.
 
-    Without `algorithms` all that the experiment knows. `overrides` maps "algorithm.number" to
-    text. With a `shard` (i, n) every n-th job from the i-th on.
+    Without `algorithms`, all that an experiment knows. `overrides` maps "algorithm.field" to text.
+    With a `shard` (i, n), every n-th job from the i-th on.
     """
     if not experiments or not seeds:
         raise ValueError("experiments and seeds must name at least one each; got none")
@@ -102,44 +79,58 @@ def plan(
     known = {algorithm for e in found for algorithm in chosen[e.name]}
     for path in overrides:
         named("algorithm of an override", path.partition(".")[0], known)
-    out = out.absolute()
     jobs: list[Job] = []
-    for e, reference in zip(found, experiments, strict=True):
-        made = e.problem()
-        check_installed(made.task)
-        problem = describe(e, made)
-        length = check_at_least("iterations", e.iterations if iterations is None else iterations, 1)
-        for name in chosen[e.name]:
-            numbers = e.algorithm(name)
-            for path, text in overrides.items():
-                algorithm, _, number = path.partition(".")
-                if algorithm == name:
-                    numbers = override(numbers, number, text)
-            check_installed(numbers)
-            jobs += [
+    for experiment, reference in zip(found, experiments, strict=True):
+        problem = experiment.built_problem()
+        check_installed(problem.task)
+        length = experiment.iterations if iterations is None else iterations
+        for name in chosen[experiment.name]:
+            config = _overridden(name, experiment.algorithm(name), overrides)
+            check_installed(config)
+            alike = [
                 Job(
-                    *(e, name, numbers, seed, length, out, problem, checkpoint_seconds),
-                    reference if isinstance(reference, str) else "",
+                    experiment=experiment,
+                    algorithm=name,
+                    config=config,
+                    seed=seed,
+                    iterations=check_at_least("iterations", length, 1),
+                    out=out.absolute(),
+                    problem=describe(experiment, problem),
+                    code=code_fingerprint(experiment.problem, problem, config),
+                    accept_edited_code=accept_edited_code,
+                    checkpoint_seconds=checkpoint_seconds,
+                    reference=reference if isinstance(reference, str) else "",
                 )
                 for seed in seeds
             ]
-    for job in jobs:
-        _check_siblings(job)
-    for job in jobs[:: len(seeds)]:
-        _check_portable(job)
+            _check_folders(alike)
+            _check_portable(alike[0])
+            jobs += alike
     part, parts = shard
     return jobs[part - 1 :: parts]
 
 
-def _check_siblings(job: Job) -> None:
-    """All seeds of an algorithm in one folder have the same numbers."""
-    check_spec(job.folder, job.spec)
-    for sibling in sorted(job.folder.parent.glob("seed-*/spec.json"))[:1]:
-        check_spec(sibling.parent, {**job.spec, "seed": read_spec(sibling.parent)["seed"]})
+def _overridden(name: str, config: Algorithm, overrides: Mapping[str, str]) -> Algorithm:
+    """The configuration of the algorithm called `name` with its overrides."""
+    for path, text in overrides.items():
+        algorithm, _, field = path.partition(".")
+        if algorithm == name:
+            config = override(config, field, text)
+    return config
+
+
+def _check_folders(alike: Sequence[Job]) -> None:
+    """All seeds of an algorithm in one folder have the same spec, those of earlier sweeps too."""
+    first = alike[0]
+    for sibling in sorted(first.folder.parent.glob("seed-*/spec.json"))[:1]:
+        spec = {**first.spec, "seed": read_spec(sibling.parent)["seed"]}
+        check_spec(sibling.parent, spec, accept_edited_code=first.accept_edited_code)
+    for job in alike:
+        check_spec(job.folder, job.spec, accept_edited_code=job.accept_edited_code)
 
 
 def _check_portable(job: Job) -> None:
-    """A job can be sent to other processes and its spec be written down."""
+    """Raise a ValueError if the job cannot be sent to other processes."""
     try:
         pickle.dumps(job)  # only to see whether it can be: nothing is ever loaded from a file
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -147,17 +138,6 @@ def _check_portable(job: Job) -> None:
             f"experiment {job.experiment.name!r} must be made of things that other processes can "
             f"import, defined at the top of a module; {error}"
         ) from error
-
-
-def execute_all(jobs: Sequence[Job], engine: Engine, watcher: Watcher) -> None:
-    """Execute what is not done yet."""
-    missing = [job for job in jobs if not job.done]
-    for job in {job.experiment.name: job for job in missing}.values():
-        write_setting(job.out, setting_of(job.experiment, job.reference))
-    for job in missing:
-        ask_for(job.folder, job.spec, job.iterations)
-    if missing:
-        engine.run(missing, watcher)
 
 
 def make_engine(name: EngineName, workers: int | None, address: str | None) -> Engine:
@@ -172,22 +152,70 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> E
 
 
 class Collector:
-    """A watcher that remembers what went wrong."""
+    """A watcher that remembers how jobs ended."""
 
     def __init__(self) -> None:
         self.failures: list[tuple[Job, str]] = []
-        self.others: list[Job] = []
+        self.others: list[Job] = []  # jobs that another launcher worked on
+        self._finished: set[str] = set()
 
-    def started(self, job: Job) -> None: ...
-    def progressed(self, job: Job, iteration: int, success: float | None) -> None: ...
-    def finished(self, job: Job, problems: list[str]) -> None: ...
-    def retried(self, job: Job, reason: str) -> None: ...
+    def planned(self, jobs: int, done: int) -> None:
+        """Nothing to remember."""
+
+    def started(self, job: Job) -> None:
+        """Nothing to remember."""
+
+    def progressed(self, job: Job, iteration: int, success: float | None) -> None:
+        """Nothing to remember."""
+
+    def finished(self, job: Job, problems: list[str]) -> None:
+        """Remember that the job is done, whoever did it."""
+        self._finished.add(job.name)
+
+    def retried(self, job: Job, reason: str) -> None:
+        """Nothing to remember."""
 
     def elsewhere(self, job: Job) -> None:
+        """Remember that another launcher works on the job."""
         self.others.append(job)
 
     def failed(self, job: Job, error: str) -> None:
+        """Remember the job and its error."""
         self.failures.append((job, error))
+
+    @property
+    def unfinished(self) -> list[Job]:
+        """Jobs that another launcher still works on."""
+        return [job for job in self.others if job.name not in self._finished]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How a sweep ended."""
+
+    jobs: list[Job]
+    """All that were asked for."""
+    failures: list[tuple[Job, str]]
+    """Jobs that failed, with their errors."""
+    unfinished: int
+    """How many jobs other launchers still work on."""
+    groups: list[Group]
+    """Finished runs of the jobs' experiments, this sweep's and earlier ones."""
+
+
+def run_jobs(jobs: list[Job], engine: Engine, watcher: Collector) -> Sweep:
+    """Execute what is not done yet, and read what is."""
+    missing = [job for job in jobs if not job.is_done()]
+    watcher.planned(len(jobs), len(jobs) - len(missing))
+    for job in {job.experiment.name: job for job in missing}.values():
+        write_info(job.out, info_of(job.experiment, job.reference))
+    for job in missing:
+        ask_for(job.folder, job.spec, job.iterations, accept_edited_code=job.accept_edited_code)
+    if missing:
+        engine.run(missing, watcher)
+    names = {job.experiment.name for job in jobs}
+    runs = finished_runs(jobs[0].out, names) if jobs else []
+    return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(runs))
 
 
 class SweepFailed(RuntimeError):
@@ -205,52 +233,29 @@ def run(
     engine: EngineName = "local",
     address: str | None = None,
     overrides: Mapping[str, str] | None = None,
+    accept_edited_code: bool = False,
 ) -> dict[str, dict[str, Group]]:
-    """Train, in parallel and stored in `out`; what `load(out)` returns of these experiments.
+    """Train, in parallel and stored in `out`; return what `load(out)` says of these experiments.
 
-    As the command `selfpaced run`. Finished runs found in `out` are not repeated.
+    It does what the command `selfpaced run` does. Finished runs found in `out` are not repeated.
     """
     several = [experiments] if isinstance(experiments, str | Experiment) else list(experiments)
-    numbers = seeds_from(seeds) if isinstance(seeds, str | int) else list(seeds)
-    jobs = plan(several, algorithms, numbers, Path(out), iterations=iterations, overrides=overrides)
-    watcher = Collector()
-    execute_all(jobs, make_engine(engine, workers, address), watcher)
-    if watcher.failures:
-        job, error = watcher.failures[0]
+    chosen = seeds_from(seeds) if isinstance(seeds, str | int) else list(seeds)
+    jobs = plan(
+        several,
+        algorithms,
+        chosen,
+        Path(out),
+        iterations=iterations,
+        overrides=overrides,
+        accept_edited_code=accept_edited_code,
+    )
+    sweep = run_jobs(jobs, make_engine(engine, workers, address), Collector())
+    if sweep.failures:
+        job, error = sweep.failures[0]
+        raise SweepFailed(f"{len(sweep.failures)} of {len(jobs)} runs failed; {job.name}: {error}")
+    if sweep.unfinished:
         raise SweepFailed(
-            f"{len(watcher.failures)} of {len(jobs)} runs failed; {job.name}: {error}"
+            f"{sweep.unfinished} of {len(jobs)} runs are not finished: another launcher has them"
         )
-    unfinished = [job for job in jobs if not job.done]
-    if unfinished:
-        raise SweepFailed(
-            f"{len(unfinished)} of {len(jobs)} runs are not finished: another launcher has them"
-        )
-    wanted = {job.experiment.name for job in jobs}
-    return {name: found for name, found in load(out).items() if name in wanted}
-
-
-@dataclass(frozen=True)
-class Status:
-    """How far one run is."""
-
-    folder: Path
-    spec: dict[str, object]
-    state: Literal["done", "running", "failed", "missing"]
-    iteration: int
-    iterations: int
-    error: str | None
-
-
-def status(out: Path) -> list[Status]:
-    """The state of every run that was ever asked for in `out`."""
-    found: list[Status] = []
-    for folder in run_folders(out):
-        asked, finished, error = asked_iterations(folder), finished_iterations(folder), None
-        if finished and finished >= asked:
-            state, iteration = "done", finished
-        else:
-            error = read_error(folder)
-            iteration = recorded_iterations(folder)
-            state = "running" if is_locked(folder) else "failed" if error else "missing"
-        found.append(Status(folder, read_spec(folder), state, iteration, asked, error))
-    return found
+    return by_name(sweep.groups)

@@ -3,50 +3,56 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from selfpaced.experiments import Experiment, experiment
+from selfpaced.experiments import Experiment, find_experiment
 from selfpaced.experiments.experiment import check_algorithm
-from selfpaced.extras import check_installed
+from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, mean_of_known
-from selfpaced.randomness import measuring, streams_of
-from selfpaced.suggest import named
-from selfpaced.types import Algorithm, Outcomes, Problem, Streams, Training
+from selfpaced.maths.randomness import Streams, measuring, streams_of
+from selfpaced.names import named
+from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Training
 
 FINAL_TRAJECTORIES = 10  # kept of every run, for figures
-Record = dict[str, Any]
+MEASUREMENTS = 50  # of a run without an experiment that says how often
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Budget:
     """How long a run is, and how it is measured."""
 
     iterations: int
+    """Updates of the run."""
     measure_every: int = 1
+    """Iterations between two measurements on the target."""
     measure_rollouts: int = 100
+    """Rollouts of every measurement on the target."""
     final_rollouts: int = 500
+    """Rollouts of the last measurement."""
 
 
 class Recorder(Protocol):
-    """Where a run goes: memory, or files."""
+    """Where the loop writes a run: memory, or files."""
 
     @property
-    def next_iteration(self) -> int: ...
-    def record(self, record: Record) -> None: ...
-    def checkpoint_if_due(self, training: Training) -> None: ...
+    def next_iteration(self) -> int:
+        """The iteration to do next; the first one is 1."""
+        ...
+
+    def record(self, record: Record) -> None:
+        """Keep the record of one iteration."""
+        ...
+
+    def checkpoint_if_due(self, training: Training) -> None:
+        """Save the training if it is time to."""
+        ...
 
 
-class Final(NamedTuple):
-    """The last measurement, and what the policy does then."""
-
-    outcomes: Outcomes  # on contexts of the target
-    at_mean: Outcomes  # at the target's mean, all that a learner without contexts is made for
-    contexts: Array  # (10, d_c), of the target
-    trajectories: Array | None  # (10, t, d), where the task has any
-    rescored: Outcomes | None = None  # on contexts of the target, in the problem's final task
+def _ignore(record: Record) -> None:
+    """Progress that nobody looks at."""
 
 
 def train_to_end(
@@ -55,39 +61,28 @@ def train_to_end(
     streams: Streams,
     budget: Budget,
     recorder: Recorder,
-    progress: Callable[[Record], None] = lambda record: None,
+    progress: Callable[[Record], None] = _ignore,
 ) -> Final:
-    """Advance `training` to the end of its budget; what a figure needs is recorded on the way."""
+    """Advance `training` to the end of its budget; what figures need is recorded on the way."""
     # One thread: on matrices this small a second one only waits, and among other runs for long.
     with threadpool_limits(1, user_api="blas"):
-        return _train_to_end(training, problem, streams, budget, recorder, progress)
-
-
-def _train_to_end(
-    training: Training,
-    problem: Problem,
-    streams: Streams,
-    budget: Budget,
-    recorder: Recorder,
-    progress: Callable[[Record], None],
-) -> Final:
-    for iteration in range(recorder.next_iteration, budget.iterations + 1):
-        record: Record = {"iteration": iteration, **training.advance()}
-        if iteration % budget.measure_every == 0:
-            rng = measuring(streams.measure, iteration)
-            outcomes = measure_on_target(training, problem, budget.measure_rollouts, rng)
-            record["target_success"] = mean_of_known(outcomes.successes)
-            record["target_reward"] = float(outcomes.rewards.mean())
-        recorder.record(record)
-        recorder.checkpoint_if_due(training)
-        progress(record)
-    return _final(training, problem, measuring(streams.measure, 0), budget.final_rollouts)
+        for iteration in range(recorder.next_iteration, budget.iterations + 1):
+            record: Record = {"iteration": iteration, **training.advance()}
+            if iteration % budget.measure_every == 0:
+                rng = measuring(streams.measure, iteration)
+                outcomes = measure_on_target(training, problem, budget.measure_rollouts, rng)
+                record["target_success"] = mean_of_known(outcomes.successes)
+                record["target_reward"] = float(outcomes.rewards.mean())
+            recorder.record(record)
+            recorder.checkpoint_if_due(training)
+            progress(record)
+        return _final(training, problem, measuring(streams.measure, 0), budget.final_rollouts)
 
 
 def measure_on_target(
     training: Training, problem: Problem, n: int, rng: np.random.Generator
 ) -> Outcomes:
-    """How the policy fares on n contexts of the target."""
+    """The policy's outcomes on n contexts of the target."""
     return training.measure(problem.target.sample(n, rng, problem.task.context_space), rng)
 
 
@@ -105,16 +100,26 @@ def _final(training: Training, problem: Problem, rng: np.random.Generator, n: in
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A finished run, in memory."""
 
-    policy: Any  # LinearGaussianPolicy, or the NetworkPolicy of what learns step by step
-    records: list[Record]  # one per iteration
+    policy: Any
+    """A `LinearGaussianPolicy`, or the `NetworkPolicy` of what learns step by step."""
+    records: list[Record]
+    """One per iteration; `column` gives one metric of all."""
     final: Final
+    """The last measurement on the target."""
     cpu_seconds: float
+    """CPU time that learning took."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({len(self.records)} iterations, success {self.success:.2f} and mean reward "
+            f"{self.reward:.4g} on the target, {self.cpu_seconds:.1f} CPU s)"
+        )
 
     @property
     def success(self) -> float:
-        """Final success rate on the target; nan where the task has no notion of success."""
+        """Final success rate on the target; nan where the task does not define success."""
         return mean_of_known(self.final.outcomes.successes)
 
     @property
@@ -123,26 +128,29 @@ class Run:
         return float(self.final.outcomes.rewards.mean())
 
     def column(self, name: str) -> Array:
-        """One metric over the iterations; nan where it was not recorded."""
+        """(iterations,): one metric, such as "kl_to_target"; nan where it was not recorded."""
         named("metric", name, {known for record in self.records for known in record})
         return np.array([record.get(name, np.nan) for record in self.records], dtype=float)
 
 
 @dataclass
-class InMemory:
+class MemoryRecorder:
     """A recorder that keeps everything in a list."""
 
     records: list[Record] = field(default_factory=lambda: list[Record]())
+    """One per iteration."""
 
     @property
     def next_iteration(self) -> int:
+        """The iteration to do next; the first one is 1."""
         return len(self.records) + 1
 
     def record(self, record: Record) -> None:
+        """Keep the record of one iteration."""
         self.records.append(record)
 
     def checkpoint_if_due(self, training: Training) -> None:
-        """Memory needs no checkpoints."""
+        """Do nothing: memory needs no checkpoints."""
 
 
 def train(
@@ -151,48 +159,47 @@ def train(
     *,
     seed: int = 0,
     iterations: int | None = None,
-    progress: Callable[[Record], None] = lambda record: None,
+    progress: Callable[[Record], None] = _ignore,
 ) -> Run:
     """Learn, in this process and in memory.
 
-    `problem`: the name of a registered experiment, an experiment, or a problem of your own;
-    `algorithm`: a name that the experiment knows, or numbers such as `SPRL(epsilon=0.3)`.
-    `progress` is called with the record of every iteration.
+    `problem` is a problem of your own, an experiment, or the name of a registered one. `algorithm`
+    is a configuration such as `SPRL(epsilon=0.3)`, or a name that the experiment knows.
+    `iterations` must be given for a problem of your own. `progress` is called with the record of
+    every iteration.
     """
-    setting = experiment(problem) if isinstance(problem, str) else problem
-    if isinstance(setting, Experiment):
-        numbers = setting.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
-        made = setting.problem()
-        iterations = setting.iterations if iterations is None else iterations
-        budget = budget_of(setting, iterations)
+    found = find_experiment(problem) if isinstance(problem, str) else problem
+    if isinstance(found, Experiment):
+        config = found.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+        budget = budget_of(found, found.iterations if iterations is None else iterations)
+        built = found.built_problem()
     else:
         if isinstance(algorithm, str):
             raise ValueError(
-                "algorithm must be numbers such as SPRL() for a problem of your own; "
+                "algorithm must be a configuration such as SPRL() for a problem of your own; "
                 f"got the name {algorithm!r}"
             )
         if iterations is None:
             raise ValueError("iterations must be given for a problem of your own; got None")
-        numbers, made = algorithm, setting
-        check_at_least("iterations", iterations, 1)
-        budget = Budget(iterations, measure_every=max(1, iterations // 50))
-    check_algorithm("algorithm", numbers)
-    check_installed(made.task)
-    check_installed(numbers)
+        config, built = algorithm, found
+        length = check_at_least("iterations", iterations, 1)
+        budget = Budget(iterations=length, measure_every=max(1, length // MEASUREMENTS))
+    check_algorithm("algorithm", config)
+    check_installed(built.task)
+    check_installed(config)
     streams = streams_of(check_at_least("seed", seed, 0))
     started = time.process_time()
-    training = numbers.start(made, streams)
-    recorder = InMemory()
-    final = train_to_end(training, made, streams, budget, recorder, progress)
-    cpu_seconds = time.process_time() - started
-    return Run(training.policy, recorder.records, final, cpu_seconds)
+    training = config.start(built, streams)
+    recorder = MemoryRecorder()
+    final = train_to_end(training, built, streams, budget, recorder, progress)
+    return Run(training.policy, recorder.records, final, time.process_time() - started)
 
 
-def budget_of(setting: Experiment, iterations: int) -> Budget:
-    """The experiment's way of measuring, over `iterations`."""
+def budget_of(experiment: Experiment, iterations: int) -> Budget:
+    """A run of `iterations`, measured as `experiment` says."""
     return Budget(
-        check_at_least("iterations", iterations, 1),
-        setting.measure_every,
-        setting.measure_rollouts,
-        setting.final_rollouts,
+        iterations=check_at_least("iterations", iterations, 1),
+        measure_every=experiment.measure_every,
+        measure_rollouts=experiment.measure_rollouts,
+        final_rollouts=experiment.final_rollouts,
     )

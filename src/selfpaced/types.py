@@ -1,4 +1,4 @@
-"""What passes between tasks, learners, teachers and the loop: values and protocols."""
+"""Values that pass between rooms (tasks, learners, teachers, the loop, the store) and protocols."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,62 +12,93 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, default_value_features
 from selfpaced.maths.gaussian import Gaussian, checked_target, gaussian_over
 from selfpaced.maths.policy import LinearGaussianPolicy, Policy, default_policy
+from selfpaced.maths.randomness import Streams
 
-Metrics = dict[str, float]
 AnyArray = NDArray[Any]
-State = dict[str, AnyArray]  # plain arrays by name: exact, and safe to load
+Metrics = dict[str, float]
+"""Numbers that describe one update, by name."""
+Record = dict[str, Any]
+"""What is stored of one iteration: metrics, and the mean and covariance of the contexts."""
+State = dict[str, AnyArray]
+"""A state as plain arrays by name: exact, and safe to load."""
 
 
 class Outcomes(NamedTuple):
-    """What a batch scored, one entry per row."""
+    """What a batch of rollouts scored, one entry per row."""
 
-    rewards: Array  # (n,)
-    successes: Array  # (n,): 1 or 0; nan where the task has no notion of success
+    rewards: Array
+    """(n,): the return of each rollout."""
+    successes: Array
+    """(n,): 1 for success, 0 for failure; nan where the task does not define success."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Rollouts, one per row."""
+    """Rollouts to learn from, one per row."""
 
-    contexts: Array  # (n, d_c)
-    thetas: Array  # (n, d_theta)
-    rewards: Array  # (n,)
-    successes: Array  # (n,), as in Outcomes
+    contexts: Array
+    """(n, d_c): the context of each rollout."""
+    thetas: Array
+    """(n, d_theta): the policy parameters that were tried."""
+    rewards: Array
+    """(n,): the return of each rollout."""
+    successes: Array
+    """(n,): as in `Outcomes`."""
 
     def __len__(self) -> int:
         return len(self.rewards)
 
+    def __repr__(self) -> str:
+        return f"Samples({len(self)} rollouts, mean reward {np.mean(self.rewards):.4g})"
+
 
 class Task(Protocol):
-    """Scores rows. Row i of the result depends only on row i and its own noise."""
+    """Scores rows of contexts and parameters. Row i of the result depends on row i alone."""
 
     @property
-    def context_space(self) -> Box: ...
+    def context_space(self) -> Box:
+        """Which contexts exist."""
+        ...
+
     @property
-    def theta_space(self) -> Box: ...
-    def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes: ...
+    def theta_space(self) -> Box:
+        """Which policy parameters may be tried."""
+        ...
+
+    def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
+        """Score one rollout for every row of `contexts` (n, d_c) and `thetas` (n, d_theta)."""
+        ...
 
 
 @runtime_checkable
 class TrajectoryTask(Protocol):
     """A task that can also return what happened over time, for figures."""
 
-    def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array: ...
+    def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
+        """(n, t, d): the path of every rollout."""
+        ...
 
 
 @runtime_checkable
-class NotingTask(Protocol):
-    """A task that has something to tell of its last batch, such as simulations that blew up."""
+class DiagnosticTask(Protocol):
+    """A task that reports metrics of its last batch, such as how many simulations diverged."""
 
-    def notes(self) -> Metrics: ...
+    def diagnostics(self) -> Metrics:
+        """Metrics of the last batch; `EpisodicTraining` adds them up and records them."""
+        ...
 
 
 @runtime_checkable
 class StepTask(Protocol):
-    """A task that can also be played step by step, by a policy that sees its state."""
+    """A task that can also be simulated step by step, by a policy that sees observations."""
 
-    def follow(self, contexts: Array, act: Callable[[Array], Array]) -> tuple[Outcomes, Array]:
-        """Outcomes and trajectories; `act` maps observations (k, o) to actions (k, d)."""
+    def simulate_policy(
+        self, contexts: Array, act: Callable[[Array], Array]
+    ) -> tuple[Outcomes, Array]:
+        """Outcomes and trajectories (n, t, d) of one episode per context.
+
+        `act` maps the observations (k, o) of the k episodes still running to actions (k, a).
+        """
         ...
 
 
@@ -75,104 +106,173 @@ class Learner(Protocol):
     """Asks for the next batch of rollouts and is told what they scored."""
 
     @property
-    def policy(self) -> LinearGaussianPolicy: ...
+    def policy(self) -> LinearGaussianPolicy:
+        """The policy learned so far."""
+        ...
+
     @property
     def context_distribution(self) -> Gaussian | None:
-        """What contexts are drawn from, if that is a Gaussian."""
+        """The Gaussian that contexts are drawn from; None if they come from elsewhere."""
         ...
 
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Contexts (n, d_c) and thetas (n, d_theta) to try next."""
+        """Contexts (n, d_c) and parameters (n, d_theta) to try next."""
         ...
 
     def tell(self, samples: Samples) -> Metrics:
-        """What the update did; nothing at all while the iteration goes on (warm-up batches)."""
+        """Learn from `samples` and return metrics of the update.
+
+        An empty dictionary means that the iteration is not over: ask again (warm-up batches).
+        """
         ...
 
-    def state(self) -> State: ...
-    def restore(self, state: State) -> None: ...
+    def state(self) -> State:
+        """Everything that later updates depend on, as plain arrays."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        ...
 
 
 class Teacher(Protocol):
-    """Chooses contexts. Knows nothing of thetas or of who learns."""
+    """Chooses contexts. It knows nothing of policy parameters, nor of who learns."""
 
-    def ask(self, n: int, rng: np.random.Generator) -> Array: ...
-    def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
-        """Any number of rows, in any order, repeats allowed."""
+    def ask(self, n: int, rng: np.random.Generator) -> Array:
+        """n contexts (n, d_c) to practise on next."""
         ...
 
-    def state(self) -> State: ...
-    def restore(self, state: State) -> None: ...
+    def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
+        """Take note of finished episodes: any number of rows, in any order, repeats allowed."""
+        ...
+
+    def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        ...
 
 
-class TeacherNumbers(Protocol):
-    """A teacher as its frozen numbers; `start` makes the one that asks and is told."""
+class TeacherConfig(Protocol):
+    """A teacher's configuration, such as `CurrOT()`."""
 
-    def start(self, context_space: Box, target: Gaussian) -> Teacher: ...
+    def start(self, context_space: Box, target: Gaussian) -> Teacher:
+        """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
+        ...
 
 
 class Spent(NamedTuple):
     """What learning has cost so far."""
 
     rollouts: int
-    steps: int  # of the environment; 0 where a rollout is all there is
+    """Rollouts (episodes) simulated."""
+    steps: int
+    """Steps of environments; 0 where a rollout is not divided into steps."""
 
 
 class Training(Protocol):
-    """All that the loop, the store and the engines know of learning."""
+    """All that the loop, the store and the engines know of a learning process."""
 
     @property
-    def spent(self) -> Spent: ...
+    def spent(self) -> Spent:
+        """Rollouts and steps used so far."""
+        ...
+
     @property
-    def policy(self) -> Policy: ...
+    def policy(self) -> Policy:
+        """The policy learned so far."""
+        ...
+
     def advance(self) -> Mapping[str, float | list[float] | list[list[float]]]:
-        """One update and the rollouts before it; what to record of them."""
+        """Simulate and learn until one update is done; return what to record of it."""
         ...
 
     def measure(
         self, contexts: Array, rng: np.random.Generator, task: Task | None = None
     ) -> Outcomes:
-        """The policy as learnt on `contexts`, on the problem's task if no other is given."""
+        """Score the current policy on `contexts`, in the problem's task or another one."""
         ...
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
-        """(n, t, d): what the policy does over time, where the task can tell."""
+        """(n, t, d): what the policy does over time; None if the task cannot tell."""
         ...
 
-    def state(self) -> State: ...
-    def restore(self, state: State) -> None: ...
+    def state(self) -> State:
+        """Everything that later updates depend on, as plain arrays."""
+        ...
 
-
-class Streams(NamedTuple):
-    """Separate random streams, so that measuring more often changes nothing that is learned."""
-
-    learn: np.random.Generator
-    world: np.random.Generator
-    measure: np.random.SeedSequence  # one generator per measurement is spawned from it
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        ...
 
 
 class Algorithm(Protocol):
-    """A learning algorithm as its frozen numbers."""
+    """A learning algorithm's configuration, such as `SPRL()`."""
 
-    def start(self, problem: "Problem", streams: Streams) -> Training: ...
+    def start(self, problem: "Problem", streams: Streams) -> Training:
+        """A new training on `problem` that draws from `streams`."""
+        ...
+
+
+class Final(NamedTuple):
+    """The last measurement of a run, and what the policy does then."""
+
+    outcomes: Outcomes
+    """On contexts drawn from the target."""
+    at_mean: Outcomes
+    """At the target's mean: all that a learner without contexts, as CMA-ES, is made for."""
+    contexts: Array
+    """(10, d_c): contexts drawn from the target, for the trajectories."""
+    trajectories: Array | None
+    """(10, t, d): the policy on those contexts; None if the task has no trajectories."""
+    rescored: Outcomes | None = None
+    """On contexts drawn from the target in the problem's `final_task`, if it has one."""
+
+
+def prefixed(prefix: str, state: State) -> State:
+    """`state` with `prefix` before every name, so that several states fit into one."""
+    return {f"{prefix}{name}": value for name, value in state.items()}
+
+
+def part_of(state: State, prefix: str) -> State:
+    """The inverse of `prefixed`: the entries whose names start with `prefix`, without it."""
+    return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A task and the contexts it shall be mastered on. All but these two have defaults.
+    """A task, and the distribution of contexts on which it shall be mastered.
 
-    `reward_shift` is added to the rewards that learners see, never to those people see: rules
-    that weigh the mean reward itself, as the paper's alpha, need a sensible zero. `final_task`, if
-    there is one, is a truer version of the task, in which the final policy is scored once more.
+    Only the task and the target must be given; everything else has a default.
+
+    >>> import numpy as np
+    >>> from selfpaced import Box, FunctionTask, Gaussian, Problem
+    >>> def reach(contexts, thetas):
+    ...     return -np.abs(thetas - contexts).sum(axis=1)
+    >>> task = FunctionTask(reach, Box([-1, -1], [1, 1]), Box([-2, -2], [2, 2]))
+    >>> Problem(task, target=Gaussian([0.8, 0.8], 0.01 * np.eye(2)))
+    Problem(FunctionTask(reach, 2 context dimensions, 2 parameters), target mean [0.8, 0.8])
     """
 
     task: Task
+    """What scores rollouts."""
     target: Gaussian
+    """The contexts that count in the end."""
     initial_contexts: Gaussian
+    """Where SPRL's contexts start; by default centred in the context space and a quarter wide."""
     initial_policy: LinearGaussianPolicy
+    """The policy before learning; by default it covers the middle of the parameter space."""
     value_features: Features
+    """Features of the value function V(c) in the duals; by default a grid of at most 65."""
     reward_shift: float
+    """Added to the rewards that learners see, never to those that people see.
+
+    Rules that weigh the mean reward itself, as the paper's alpha does, need a sensible zero.
+    """
     final_task: Task | None
+    """A more faithful version of the task, in which the final policy is scored once more."""
 
     def __init__(
         self,
@@ -224,3 +324,6 @@ class Problem:
             raise ValueError(
                 f"value_features must take {d} dimensions; got {self.value_features.inputs}"
             )
+
+    def __repr__(self) -> str:
+        return f"Problem({self.task!r}, target mean {self.target.mean.tolist()})"

@@ -13,9 +13,9 @@ import torch
 from selfpaced import Gaussian, Problem, load_policy
 from selfpaced.deep.ppo import PPO
 from selfpaced.experiments import Experiment, experiment
-from selfpaced.packed import read_packed, write_packed
-from selfpaced.randomness import streams_of
-from selfpaced.store import read_run
+from selfpaced.maths.randomness import streams_of
+from selfpaced.store.packed import read_packed, write_packed
+from selfpaced.store.reading import read_run
 from selfpaced.sweep import run
 from selfpaced.tasks.gate import Gate
 from selfpaced.tasks.kinematic import KinematicReacher
@@ -61,8 +61,8 @@ def test_an_iteration_spends_as_many_rollouts_as_other_learners():
 
 @pytest.mark.parametrize("name", ["ppo", "ppo-ending"])
 def test_the_model_has_the_numbers_of_the_papers_appendix(name):
-    numbers = dataclasses.replace(experiment("reacher").algorithm(name), environment=ENVIRONMENT)
-    model = numbers.start(problem(), streams_of(0))._model
+    config = dataclasses.replace(experiment("reacher").algorithm(name), environment=ENVIRONMENT)
+    model = config.start(problem(), streams_of(0))._model
     for network in (model.policy.mlp_extractor.policy_net, model.policy.mlp_extractor.value_net):
         assert [type(layer).__name__ for layer in network] == ["Linear", "Tanh", "Linear", "Tanh"]
         assert [layer.out_features for layer in network[::2]] == [164, 164]
@@ -75,8 +75,8 @@ def test_the_model_has_the_numbers_of_the_papers_appendix(name):
 
 def test_ppo_spends_the_steps_of_the_episodic_learners(monkeypatch):
     setting = experiment("reacher")
-    numbers = dataclasses.replace(setting.algorithm("ppo"), environment=ENVIRONMENT)
-    training = numbers.start(problem(), streams_of(0))
+    config = dataclasses.replace(setting.algorithm("ppo"), environment=ENVIRONMENT)
+    training = config.start(problem(), streams_of(0))
 
     def no_learning(_):
         training._updates += 1

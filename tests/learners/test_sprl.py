@@ -6,18 +6,19 @@ import pytest
 from selfpaced import (
     CREPS,
     SPRL,
+    Alpha,
     Box,
     FunctionTask,
     Gaussian,
+    Mastery,
+    MasteryRule,
     Problem,
-    Readiness,
-    Ready,
     Samples,
-    Uniform,
+    UniformTeacher,
     train,
 )
-from selfpaced.learners.schedule import FractionOfGain, FractionOfReward, Progress
 from selfpaced.learners.sprl import VarianceFloor
+from selfpaced.maths.schedule import FractionOfGain, FractionOfReward, Progress
 
 
 def bowl(contexts, thetas):
@@ -41,9 +42,9 @@ def drive(learner, batches, seed=0):
     return told
 
 
-@pytest.mark.parametrize("numbers", [SPRL(buffer_size=4), CREPS(buffer_size=4)])
-def test_the_buffer_fills_before_the_first_update(numbers):
-    learner = numbers.learner(problem())
+@pytest.mark.parametrize("config", [SPRL(buffer_size=4), CREPS(buffer_size=4)])
+def test_the_buffer_fills_before_the_first_update(config):
+    learner = config.learner(problem())
     before = learner.policy
     assert drive(learner, 3) == [{}, {}, {}]
     assert learner.policy is before
@@ -56,11 +57,11 @@ def test_warm_up_rollouts_count():
     assert [record["rollouts"] for record in run.records] == [100, 120, 140]
 
 
-@pytest.mark.parametrize("numbers", [SPRL(schedule=FractionOfGain()), CREPS()])
-def test_metrics_say_what_happened(numbers):
-    last = drive(numbers.learner(problem()), 11)[-1]
+@pytest.mark.parametrize("config", [SPRL(pacing=Alpha(schedule=FractionOfGain())), CREPS()])
+def test_metrics_say_what_happened(config):
+    last = drive(config.learner(problem()), 11)[-1]
     names = {"eta_p", "kl_policy", "ess_policy", "newton_steps", "fit_kept_old"}
-    if isinstance(numbers, SPRL):
+    if isinstance(config, SPRL):
         names |= {"alpha", "eta_mu", "kl_contexts", "kl_to_target", "ess_contexts"}
     assert names <= set(last)
     assert all(np.isfinite(value) for value in last.values())
@@ -96,7 +97,7 @@ def test_a_user_can_replace_the_schedule():
         def alpha(self, progress):
             return 0.25
 
-    told = drive(SPRL(schedule=Constant()).learner(problem()), 12)
+    told = drive(SPRL(pacing=Alpha(schedule=Constant())).learner(problem()), 12)
     assert [metrics["alpha"] for metrics in told if metrics] == [0.25] * 3
 
 
@@ -106,19 +107,19 @@ def test_a_schedule_that_gives_nonsense_is_named():
             return np.nan
 
     with pytest.raises(ValueError, match=r"schedule must give a finite alpha .* got nan"):
-        drive(SPRL(schedule=Broken()).learner(problem()), 10)
+        drive(SPRL(pacing=Alpha(schedule=Broken())).learner(problem()), 10)
 
 
 def test_alpha_pulls_the_contexts_to_the_target():
-    free = SPRL(schedule=FractionOfReward(zeta=1.0, k_alpha=10**6))
-    pulled = SPRL(schedule=FractionOfReward(zeta=50.0, k_alpha=0))
+    free = SPRL(pacing=Alpha(schedule=FractionOfReward(zeta=1.0, k_alpha=10**6)))
+    pulled = SPRL(pacing=Alpha(schedule=FractionOfReward(zeta=50.0, k_alpha=0)))
     free, pulled = (drive(n.learner(problem()), 30)[-1]["kl_to_target"] for n in (free, pulled))
     assert pulled < 0.2 * free
 
 
 def test_the_variance_floor_holds_until_the_contexts_are_near():
     floor = VarianceFloor(variance=0.02, until_kl=5.0)
-    learner = SPRL(schedule=FractionOfGain(), variance_floor=floor).learner(problem())
+    learner = SPRL(pacing=Alpha(schedule=FractionOfGain(), variance_floor=floor)).learner(problem())
     held = []
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -132,8 +133,8 @@ def test_the_variance_floor_holds_until_the_contexts_are_near():
 
 
 def test_the_entropy_bound_holds():
-    numbers = SPRL(min_entropy=0.0)
-    learner = numbers.learner(problem())
+    config = SPRL(min_entropy=0.0)
+    learner = config.learner(problem())
     raised = [metrics.get("entropy_raised", 0.0) for metrics in drive(learner, 60)]
     assert learner.policy.entropy >= -1e-9
     assert any(raised)
@@ -144,7 +145,11 @@ def test_the_entropy_bound_holds():
 
 @pytest.mark.parametrize("weights", ["creps", "derived"])
 def test_both_kinds_of_policy_weights_learn(weights):
-    run = train(problem(), SPRL(schedule=FractionOfGain(), policy_weights=weights), iterations=60)
+    run = train(
+        problem(),
+        SPRL(pacing=Alpha(schedule=FractionOfGain(), policy_weights=weights)),
+        iterations=60,
+    )
     assert run.reward > run.records[0]["target_reward"]
 
 
@@ -177,30 +182,45 @@ def test_negative_and_shifted_rewards_learn_the_same_with_the_default_schedule()
         (lambda: SPRL(n_samples=50.0), "n_samples must be a whole number of at least 1; got 50.0"),
         (lambda: SPRL(epsilon="a"), "epsilon must be above 0 and finite; got 'a'"),
         (lambda: SPRL(min_entropy=np.nan), "min_entropy must be a finite number; got nan"),
-        (lambda: SPRL(schedule=0.5), "schedule must have a method alpha.* got 0.5"),
-        (lambda: SPRL(schedule=FractionOfReward), "schedule must have a method alpha"),
+        (lambda: SPRL(pacing=Alpha(schedule=0.5)), "schedule must have a method alpha.* got 0.5"),
+        (
+            lambda: SPRL(pacing=Alpha(schedule=FractionOfReward)),
+            "schedule must have a method alpha",
+        ),
         (lambda: SPRL(n_samples=True), "n_samples must be a whole number .* got True"),
         (
-            lambda: SPRL(schedule=FractionOfGain(), variance_floor=0.1),
+            lambda: SPRL(pacing=Alpha(schedule=FractionOfGain(), variance_floor=0.1)),
             "variance_floor must be a VarianceFloor; got 0.1",
         ),
-        (lambda: CREPS(teacher=Uniform), "teacher must be numbers such as GoalGAN"),
+        (lambda: CREPS(teacher=UniformTeacher), "teacher must be a configuration such as GoalGAN"),
         (lambda: Problem(bowl, Gaussian([0.0], [[1.0]])), "task must have a method evaluate"),
         (lambda: problem(initial_contexts=[0.0]), "initial_contexts must be a Gaussian"),
         (lambda: problem(initial_policy=0), "initial_policy must be a LinearGaussianPolicy"),
-        (lambda: SPRL(ready=Readiness()), "ready must be a Ready; got Readiness"),
-        (lambda: Ready(pace=0.7), "pace must be a Readiness; got 0.7"),
-        (lambda: Ready(reward_bound=np.nan), "reward_bound must be a finite number; got nan"),
-        (lambda: Ready(reward_bound="a"), "reward_bound must be a finite number; got 'a'"),
-        (lambda: Ready(hold_entropy="no"), "hold_entropy must be a bool; got 'no'"),
-        (lambda: Readiness(search="no"), "search must be a bool; got 'no'"),
-        (lambda: Readiness(least_deviation=50.0), "least_deviation must be at most 1"),
+        (
+            lambda: SPRL(pacing=MasteryRule()),
+            r"pacing must be Mastery\(...\) or Alpha\(schedule=...\); got MasteryRule",
+        ),
+        (lambda: Mastery(rule=0.7), "rule must be a MasteryRule; got 0.7"),
+        (
+            lambda: Mastery(reward_threshold=np.nan),
+            "reward_threshold must be a finite number; got nan",
+        ),
+        (
+            lambda: Mastery(reward_threshold="a"),
+            "reward_threshold must be a finite number; got 'a'",
+        ),
+        (lambda: Mastery(hold_entropy="no"), "hold_entropy must be a bool; got 'no'"),
+        (lambda: MasteryRule(search="no"), "search must be a bool; got 'no'"),
+        (lambda: MasteryRule(least_deviation=50.0), "least_deviation must be at most 1"),
         (lambda: problem(target=[0.0, 0.0]), r"target must be a Gaussian; got \[0.0, 0.0\]"),
         (lambda: problem(reward_shift=np.nan), "reward_shift must be a finite number; got nan"),
         (lambda: SPRL(buffer_size=0), "buffer_size must be a whole number of at least 1; got 0"),
         (lambda: CREPS(ridge=0.0), "ridge must be above 0"),
         (lambda: CREPS(temperature_floor=-1.0), "temperature_floor must be .* got -1.0"),
-        (lambda: SPRL(policy_weights="best"), "policy_weights must be 'creps' or 'derived'"),
+        (
+            lambda: Alpha(schedule=FractionOfGain(), policy_weights="best"),
+            "policy_weights must be 'creps' or 'derived'",
+        ),
         (lambda: FractionOfReward(zeta=-0.1, k_alpha=3), "zeta must be above 0"),
         (lambda: FractionOfGain(k_alpha=-1), "k_alpha must be a whole number of at least 0"),
         (lambda: VarianceFloor(variance=0.0, until_kl=1.0), "variance must be above 0"),
@@ -216,12 +236,12 @@ def test_negative_and_shifted_rewards_learn_the_same_with_the_default_schedule()
         ),
     ],
 )
-def test_bad_numbers_get_an_error_that_names_them(make, message):
+def test_bad_values_get_an_error_that_names_them(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-@pytest.mark.parametrize("numbers", [SPRL(), CREPS()])
+@pytest.mark.parametrize("config", [SPRL(), CREPS()])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -242,7 +262,7 @@ def test_bad_numbers_get_an_error_that_names_them(make, message):
         ({"successes": np.ones(2)}, r"successes must be \(5,\)"),
     ],
 )
-def test_learners_refuse_samples_that_are_wrong(numbers, change, message):
+def test_learners_refuse_samples_that_are_wrong(config, change, message):
     good = {
         "contexts": np.zeros((5, 2)),
         "thetas": np.zeros((5, 2)),
@@ -250,11 +270,11 @@ def test_learners_refuse_samples_that_are_wrong(numbers, change, message):
         "successes": np.zeros(5),
     }
     with pytest.raises(ValueError, match=message):
-        numbers.learner(problem()).tell(Samples(**{**good, **change}))
+        config.learner(problem()).tell(Samples(**{**good, **change}))
 
 
 def test_equal_rewards_leave_the_policy_sane():
-    learner = SPRL(schedule=FractionOfReward(zeta=1.0, k_alpha=0)).learner(problem())
+    learner = SPRL(pacing=Alpha(schedule=FractionOfReward(zeta=1.0, k_alpha=0))).learner(problem())
     rng = np.random.default_rng(0)
     for _ in range(20):
         contexts, thetas = learner.ask(rng)

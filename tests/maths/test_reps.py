@@ -188,9 +188,9 @@ def test_a_temperature_floor_counts_in_standard_deviations_and_makes_disasters_m
     rewards = 1e-3 * rng.normal(size=1000)
     rewards[:20] = -100.0
     phi = np.ones((1000, 1))
-    numbers = {"epsilon": 0.4, "ridge": 1e-5}
-    free = creps_weights(rewards, phi, phi[0], **numbers)
-    floored = creps_weights(rewards, phi, phi[0], temperature_floor=0.01, **numbers)
+    config = {"epsilon": 0.4, "ridge": 1e-5}
+    free = creps_weights(rewards, phi, phi[0], **config)
+    floored = creps_weights(rewards, phi, phi[0], temperature_floor=0.01, **config)
     assert free.eta_p < 1e-2
     assert floored.eta_p == pytest.approx(0.01 * rewards.std())
     assert floored.converged
@@ -207,9 +207,9 @@ def test_small_alpha_tends_to_reps():
 
 def test_derived_weights_are_creps_weights_over_context_weights():
     rewards, log_ratio, phi = data()
-    numbers = {"alpha": 1.0, "epsilon": 0.4, "ridge": 1e-5}
-    creps = sprl_weights(rewards, log_ratio, phi, policy_weights="creps", **numbers)
-    derived = sprl_weights(rewards, log_ratio, phi, policy_weights="derived", **numbers)
+    config = {"alpha": 1.0, "epsilon": 0.4, "ridge": 1e-5}
+    creps = sprl_weights(rewards, log_ratio, phi, policy_weights="creps", **config)
+    derived = sprl_weights(rewards, log_ratio, phi, policy_weights="derived", **config)
     expected = creps.policy / creps.contexts
     np.testing.assert_allclose(derived.policy, expected / expected.sum(), rtol=1e-6)
 
@@ -217,9 +217,9 @@ def test_derived_weights_are_creps_weights_over_context_weights():
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1e-8), (0.0, 1e8), (-1000.0, 1e-3)])
 def test_shifted_and_scaled_rewards_weigh_samples_alike(shift, scale):
     rewards, log_ratio, phi = data()
-    numbers = {"epsilon": 0.4, "ridge": 1e-5}
-    one = sprl_weights(rewards, log_ratio, phi, alpha=1.0, **numbers)
-    other = sprl_weights(shift + scale * rewards, log_ratio, phi, alpha=scale, **numbers)
+    config = {"epsilon": 0.4, "ridge": 1e-5}
+    one = sprl_weights(rewards, log_ratio, phi, alpha=1.0, **config)
+    other = sprl_weights(shift + scale * rewards, log_ratio, phi, alpha=scale, **config)
     np.testing.assert_allclose(other.policy, one.policy, atol=1e-7)
     np.testing.assert_allclose(other.contexts, one.contexts, atol=1e-7)
     assert other.eta_p == pytest.approx(scale * one.eta_p, rel=1e-4)
@@ -227,9 +227,9 @@ def test_shifted_and_scaled_rewards_weigh_samples_alike(shift, scale):
 
 def test_a_warm_start_gives_the_same_answer_in_fewer_steps():
     rewards, log_ratio, phi = data()
-    numbers = {"alpha": 1.0, "epsilon": 0.4, "ridge": 1e-5}
-    cold = sprl_weights(rewards, log_ratio, phi, **numbers)
-    warm = sprl_weights(rewards, log_ratio, phi, start=cold.multipliers, **numbers)
+    config = {"alpha": 1.0, "epsilon": 0.4, "ridge": 1e-5}
+    cold = sprl_weights(rewards, log_ratio, phi, **config)
+    warm = sprl_weights(rewards, log_ratio, phi, start=cold.multipliers, **config)
     assert warm.steps < cold.steps
     np.testing.assert_allclose(warm.policy, cold.policy, atol=1e-6)
 

@@ -6,22 +6,32 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from selfpaced.experiments.setting import Setting
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.report.contexts import density, evolution, frames, target_shown
 from selfpaced.report.data import Group
 from selfpaced.report.figures import landscape
 from selfpaced.report.page import look, slider, svg
+from selfpaced.store.experiment_info import ExperimentInfo
 from selfpaced.tasks.gate import Gate
 
 SAMPLE = 10
 
 
-def setting(dimension):
+def info(dimension):
     low, high = np.full(dimension, -1.0), np.full(dimension, 3.0)
     target = Gaussian(np.ones(dimension), 0.04 * np.eye(dimension))
     names = tuple(f"context {k}" for k in range(dimension))
-    return Setting("e", "E", "", 80, (16, 32, 48, 64, 80), names, low, high, target)
+    return ExperimentInfo(
+        name="e",
+        title="E",
+        reference="",
+        iterations=80,
+        evolution=(16, 32, 48, 64, 80),
+        context_names=names,
+        low=low,
+        high=high,
+        target=target,
+    )
 
 
 def moving(dimension, sampled):
@@ -43,17 +53,17 @@ def moving(dimension, sampled):
 
 
 def test_contexts_of_two_dimensions_are_points_where_they_are_no_gaussian():
-    (axes,) = evolution(moving(2, sampled=True), setting(2), "contexts").axes
+    (axes,) = evolution(moving(2, sampled=True), info(2), "contexts").axes
     assert not axes.patches
     points = [line for line in axes.lines if line.get_label().startswith("iteration")]
     assert [len(line.get_xdata()) for line in points] == [SAMPLE - 1] * 5
-    (axes,) = evolution(moving(2, sampled=False), setting(2), "contexts").axes
+    (axes,) = evolution(moving(2, sampled=False), info(2), "contexts").axes
     assert len(axes.patches) == 5
 
 
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_other_contexts_have_a_rug_below_their_densities(dimension):
-    figure = evolution(moving(dimension, sampled=True), setting(dimension), "contexts")
+    figure = evolution(moving(dimension, sampled=True), info(dimension), "contexts")
     for axes in figure.axes:
         assert len(axes.collections) == 5
         heights = [line.get_segments()[0][:, 1] for line in axes.collections]
@@ -72,22 +82,22 @@ def test_a_narrow_density_does_not_fall_between_two_points():
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_a_slider_shows_every_context_of_a_sample(dimension):
-    found = frames(moving(dimension, sampled=True), setting(dimension))
+    found = frames(moving(dimension, sampled=True), info(dimension))
     for iteration, pictures in found:
         assert len(pictures) == (1 if dimension == 2 else dimension)
         size = SAMPLE if iteration % 2 else SAMPLE - 1
         assert all(len(re.findall("M", shown.d)) == size for shown in pictures)
-    for _, pictures in frames(moving(dimension, sampled=False), setting(dimension)):
+    for _, pictures in frames(moving(dimension, sampled=False), info(dimension)):
         assert all(shown.d == "" for shown in pictures)
 
 
 def test_the_outline_lands_where_the_gaussian_is():
-    (shown,) = target_shown(Gaussian([2.0, 0.0], np.diag([0.16, 0.04])), setting(2))
+    (shown,) = target_shown(Gaussian([2.0, 0.0], np.diag([0.16, 0.04])), info(2))
     a, b, c, d, x, y = map(float, re.findall(r"-?[\d.]+", shown.transform))
     assert (x, y) == (75.0, 75.0)  # of a square of side 100; y points down
     widths = np.hypot([a, b], [c, d])  # along x and y
     np.testing.assert_allclose(widths, [20.0, 10.0], rtol=1e-3)  # two deviations of 0.4 and 0.2
-    shown = target_shown(Gaussian([2.0], [[0.16]]), setting(1))[0]
+    shown = target_shown(Gaussian([2.0], [[0.16]]), info(1))[0]
     assert shown.transform == "matrix(10.00 0.00 0.00 -95.00 75.00 100.00)"
 
 
@@ -95,8 +105,8 @@ def test_the_outline_lands_where_the_gaussian_is():
 def test_four_dimensions_make_a_small_page(sampled):
     run = moving(4, sampled)
     with look():
-        assert len(svg(evolution(run, setting(4), "contexts"), "salt")) < 70_000
-    assert len(slider(Group("e", "a", (run,)), setting(4))) < 70_000
+        assert len(svg(evolution(run, info(4), "contexts"), "salt")) < 70_000
+    assert len(slider(Group("e", "a", (run,)), info(4))) < 70_000
 
 
 def test_a_landscape_marks_what_the_task_says_and_nothing_else():

@@ -14,20 +14,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfpaced import Box, Gaussian, Problem, run
-from selfpaced.cli import main, split_overrides
-from selfpaced.experiments import EXPERIMENTS
+from selfpaced import Alpha, Box, Gaussian, Problem, run
+from selfpaced.cli.main import main, split_overrides
+from selfpaced.experiments import EXPERIMENTS, find_experiment
 from selfpaced.experiments.override import override
-from selfpaced.experiments.setting import setting_from, setting_of
-from selfpaced.files import json_bytes
-from selfpaced.learners.schedule import FractionOfGain
-from selfpaced.packed import write_packed
-from selfpaced.report.commands import commands_of
-from selfpaced.report.data import Group, settings, stored_runs
+from selfpaced.experiments.report_info import info_of
+from selfpaced.maths.schedule import FractionOfGain
+from selfpaced.report.chapters import chapters_of
+from selfpaced.report.data import Group, infos, stored_runs
 from selfpaced.report.page import Chapter, page, write_figures
-from selfpaced.reporting import chapters_of
-from selfpaced.scene import make_scene, read_scene, write_scene
-from selfpaced.sweep import find_experiment, plan
+from selfpaced.report.reproduce_commands import commands_of
+from selfpaced.report.scene import make_scene, read_scene, write_scene
+from selfpaced.store.experiment_info import info_from_json
+from selfpaced.store.files import json_bytes
+from selfpaced.store.packed import write_packed
+from selfpaced.store.spec import write_spec
+from selfpaced.sweep import plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -73,7 +75,7 @@ def test_every_figure_is_there(written):
         assert found.count(name) == 2, name  # of both experiments
     assert found.count("landscape") == 1
     assert text.count('class="slider"') == 2
-    assert "Numbers of SPRL" in text
+    assert "Configuration of SPRL" in text
     assert "paper, Table 1" in text
     assert "selfpaced run own_experiment:THROW --algorithms sprl --seeds 2 --iterations 60" in text
 
@@ -126,9 +128,9 @@ def test_a_half_finished_store_says_what_is_missing(store, tmp_path):
     out = tmp_path / "runs"
     shutil.copytree(store / "gate-precision", out / "gate-precision")
     for job in plan(["gate-precision", "gate-global"], ["sprl"], [0, 7], out, iterations=60):
-        if not job.done:
+        if not job.is_done():
             job.folder.mkdir(parents=True, exist_ok=True)
-            (job.folder / "spec.json").write_bytes(json_bytes(job.spec))
+            write_spec(job.folder, job.spec)
     chapters, missing = chapters_of([out])
     assert chapters[0].missing == ["sprl seed 7 is missing, iteration 0 of 0"]
     assert any("gate-global: sprl seed 0 is missing" in note for note in missing)
@@ -153,10 +155,10 @@ def test_names_that_come_from_a_run_are_shown_as_text(store, tmp_path):
     assert text.count("<script>") == 1  # ours
 
 
-def test_a_setting_nobody_knows_is_guessed_from_the_spec(store, tmp_path):
+def test_an_experiment_nobody_knows_is_guessed_from_the_spec(store, tmp_path):
     runs = [found for found in stored_runs(store) if found.experiment == "throw"]
     write_packed(runs, tmp_path / "throw.packed")
-    found = settings(stored_runs(tmp_path), tmp_path)["throw"]
+    found = infos(stored_runs(tmp_path), tmp_path)["throw"]
     assert found.context_names == ("context 1", "context 2", "context 3")
     assert found.reference == ""
     chapters, _ = chapters_of([tmp_path])
@@ -166,17 +168,17 @@ def test_a_setting_nobody_knows_is_guessed_from_the_spec(store, tmp_path):
 
 
 def commands(chapter):
-    return commands_of(chapter.members, chapter.setting, chapter.experiment)
+    return commands_of(chapter.members, chapter.info, chapter.experiment)
 
 
 CHANGED = {
-    "gate-precision": {"sprl.epsilon": "0.3", "sprl.schedule.zeta": "0.05"},
+    "gate-precision": {"sprl.epsilon": "0.3", "sprl.pacing.schedule.zeta": "0.05"},
     "own_experiment:THROW": {"sprl.epsilon": "0.3", "sprl.min_entropy": "-9.5"},
 }
 
 
 @pytest.mark.parametrize("reference", CHANGED)
-def test_changed_numbers_are_in_the_command(reference, throw, tmp_path):
+def test_changed_fields_are_in_the_command(reference, throw, tmp_path):
     changed = CHANGED[reference]
     run(reference, ["sprl"], seeds=[3, 5], iterations=3, out=tmp_path, overrides=changed)
     chapters, _ = chapters_of([tmp_path])
@@ -187,54 +189,57 @@ def test_changed_numbers_are_in_the_command(reference, throw, tmp_path):
     )
 
 
-def chapter_with(experiment, algorithm, numbers, store):
-    """The chapter of one run that had `numbers`."""
+def chapter_with(experiment, algorithm, config, store):
+    """The chapter of one run that had `config`."""
     original = next(found for found in stored_runs(store) if found.algorithm == "sprl")
     spec = {
         "experiment": experiment.name,
         "algorithm": algorithm,
-        "numbers": json.loads(json_bytes(numbers)),
+        "config": json.loads(json_bytes(config)),
         "seed": 0,
     }
     group = Group(experiment.name, algorithm, (dataclasses.replace(original, spec=spec),))
-    setting = setting_of(experiment, experiment.name)
-    return Chapter(setting, [group], None, experiment, None, [])
+    info = info_of(experiment, experiment.name)
+    return Chapter(
+        info=info, members=[group], scene=None, experiment=experiment, task=None, missing=[]
+    )
 
 
 @pytest.mark.parametrize(
     ("experiment", "algorithm", "options"),
     [
-        ("reacher", "sprl", {"variance_floor": "none", "policy_weights": "derived"}),
-        ("reacher", "sprl", {"schedule.alpha_max": "inf", "min_entropy": "-1.5"}),
+        ("reacher", "sprl", {"pacing.variance_floor": "none", "pacing.policy_weights": "derived"}),
+        ("reacher", "sprl", {"pacing.schedule.alpha_max": "inf", "min_entropy": "-1.5"}),
         ("reacher", "ppo", {"hidden": "64,32", "gamma": "1e-05"}),
         ("gate-global", "goalgan", {"teacher.noise": "0.1", "buffer_size": "3"}),
     ],
 )
 def test_the_command_is_one_that_the_command_line_takes(experiment, algorithm, options, store):
     found = EXPERIMENTS[experiment]
-    numbers = found.algorithms[algorithm]
+    config = found.algorithms[algorithm]
     for path, text in options.items():
-        numbers = override(numbers, path, text)
-    (command,) = commands(chapter_with(found, algorithm, numbers, store))
+        config = override(config, path, text)
+    (command,) = commands(chapter_with(found, algorithm, config, store))
     _, overrides = split_overrides(shlex.split(command))
     again = found.algorithms[algorithm]
     for path, text in overrides.items():
         again = override(again, path.removeprefix(f"{algorithm}."), text)
-    assert again == numbers
+    assert again == config
     assert len(overrides) == len(options)
 
 
 def test_what_no_option_sets_is_said_beside_the_command(store):
     found = EXPERIMENTS["gate-precision"]
-    numbers = dataclasses.replace(found.algorithms["sprl"], schedule=FractionOfGain(zeta=0.02))
-    command, comment = commands(chapter_with(found, "sprl", numbers, store))
-    assert "schedule" not in command.replace("--sprl.schedule.k_alpha 20", "").replace(
-        "--sprl.schedule.alpha_max inf", ""
+    paper = found.algorithms["sprl"]
+    config = dataclasses.replace(paper, pacing=Alpha(schedule=FractionOfGain(zeta=0.02)))
+    command, comment = commands(chapter_with(found, "sprl", config, store))
+    assert "schedule" not in command.replace("--sprl.pacing.schedule.k_alpha 20", "").replace(
+        "--sprl.pacing.schedule.alpha_max inf", ""
     )
-    assert comment == "# and what no option sets: schedule.type 'FractionOfGain'"
+    assert comment == "# and what no option sets: pacing.schedule.type 'FractionOfGain'"
     shouting = dataclasses.replace(found, algorithms={"SPRL": found.algorithms["sprl"]})
-    numbers = dataclasses.replace(found.algorithms["sprl"], epsilon=0.3)
-    command, comment = commands(chapter_with(shouting, "SPRL", numbers, store))
+    config = dataclasses.replace(found.algorithms["sprl"], epsilon=0.3)
+    command, comment = commands(chapter_with(shouting, "SPRL", config, store))
     assert "epsilon" not in command  # such a name is no option
     assert comment == "# and what no option sets: epsilon 0.3"
 
@@ -257,7 +262,7 @@ def test_a_module_that_cannot_be_imported_costs_only_its_drawings(
     (tmp_path / f"{name}.py").write_text(module)
     monkeypatch.syspath_prepend(tmp_path)
     runs = [found for found in stored_runs(store) if found.experiment == "throw"]
-    known = settings(runs, store)["throw"]
+    known = infos(runs, store)["throw"]
     write_packed(runs, tmp_path / "t.packed", dataclasses.replace(known, reference=f"{name}:OWN"))
     text = page(*chapters_of([tmp_path]))
     (line,) = re.findall(r'<p class="missing">(.*?)</p>', text)
@@ -289,7 +294,7 @@ class Clumsy:
 
 
 def test_drawings_that_fail_cost_only_themselves(store, tmp_path):
-    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    (whole,) = [c for c in chapters_of([store])[0] if c.info.name == "throw"]
     chapter = dataclasses.replace(whole, task=Clumsy())
     text = page([chapter], [])
     lines = re.findall(r'<p class="missing">(.*?)</p>', text)
@@ -306,10 +311,10 @@ def test_drawings_that_fail_cost_only_themselves(store, tmp_path):
 
 
 def test_no_figure_is_written_outside_its_folder(store, tmp_path):
-    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
-    setting = dataclasses.replace(whole.setting, name="../throw")
+    (whole,) = [c for c in chapters_of([store])[0] if c.info.name == "throw"]
+    info = dataclasses.replace(whole.info, name="../throw")
     with pytest.raises(ValueError, match="for it names a folder"):
-        write_figures([dataclasses.replace(whole, setting=setting)], tmp_path / "figures")
+        write_figures([dataclasses.replace(whole, info=info)], tmp_path / "figures")
     assert not list(tmp_path.glob("*.png"))
 
 
@@ -322,7 +327,7 @@ def test_a_scene_says_what_could_not_be_drawn(store, tmp_path):
     with pytest.warns(UserWarning, match="could not be drawn"):
         write_scene(make_scene(made), tmp_path / "c.scene")
     scene = read_scene(tmp_path / "c.scene")
-    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    (whole,) = [c for c in chapters_of([store])[0] if c.info.name == "throw"]
     text = page([dataclasses.replace(whole, scene=scene)], [])
     for name in ("picture", "landscape"):
         line = f"The task's {name} could not be drawn: KeyError: '<i>no</i>'"
@@ -340,7 +345,7 @@ class Deep:
 
 
 def test_a_task_without_trajectories_is_drawn_with_none_of_the_right_shape(store):
-    (whole,) = [c for c in chapters_of([store])[0] if c.setting.name == "throw"]
+    (whole,) = [c for c in chapters_of([store])[0] if c.info.name == "throw"]
     runs = tuple(
         dataclasses.replace(found, trajectories=np.ones((10, 7, 3)))
         for found in whole.members[0].runs
@@ -366,22 +371,22 @@ def test_names_of_contexts_are_checked_when_a_run_starts(names, throw, tmp_path)
     with pytest.raises(ValueError, match=rule + re.escape(repr(names))):
         run(wrong, ["sprl"], seeds=1, iterations=2, out=tmp_path)
     right = dataclasses.replace(throw, problem=partial(named, ["a", "b", "c"]))
-    assert setting_of(right).context_names == ("a", "b", "c")
+    assert info_of(right).context_names == ("a", "b", "c")
 
 
-def test_a_setting_with_too_few_names_from_before_they_were_checked_is_read(store):
-    arrays = settings(stored_runs(store), store)["throw"].arrays()
-    assert setting_from({**arrays, "context_names": ["x"]}).context_names == (
+def test_an_experiment_with_too_few_names_from_before_they_were_checked_is_read(store):
+    arrays = infos(stored_runs(store), store)["throw"].to_json()
+    assert info_from_json({**arrays, "context_names": ["x"]}).context_names == (
         *("context 1", "context 2", "context 3"),
     )
 
 
-def test_numbers_set_by_hand_do_not_claim_the_papers_source(store):
+def test_values_set_by_hand_do_not_claim_the_papers_source(store):
     found = EXPERIMENTS["gate-precision"]
-    numbers = override(found.algorithms["sprl"], "epsilon", "0.3")
-    text = page([chapter_with(found, "sprl", numbers, store)], [])
+    config = override(found.algorithms["sprl"], "epsilon", "0.3")
+    text = page([chapter_with(found, "sprl", config, store)], [])
     assert "<td>epsilon</td><td>0.3</td><td>set by hand (usually 0.4)</td>" in text
-    assert "<td>schedule.zeta</td><td>0.02</td><td>paper, Table 1</td>" in text
+    assert "<td>pacing.schedule.zeta</td><td>0.02</td><td>paper, Table 1</td>" in text
 
 
 def test_a_scene_is_plain_arrays_and_comes_back(tmp_path):
@@ -402,7 +407,7 @@ def test_a_scene_is_plain_arrays_and_comes_back(tmp_path):
 
 
 def test_chapters_without_runs_or_task_are_still_a_page(store):
-    known = settings(stored_runs(store), store)["throw"]
+    known = infos(stored_runs(store), store)["throw"]
     assert "Throw over a wall" in page([Chapter(known, [], None, None, None, ["nothing yet"])], [])
 
 

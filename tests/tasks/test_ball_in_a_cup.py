@@ -10,7 +10,7 @@ pytest.importorskip("mujoco", reason="needs the extra mujoco")
 import mujoco
 
 from selfpaced.experiments import experiment
-from selfpaced.tasks import ball_in_a_cup, wam
+from selfpaced.tasks import ball_in_a_cup
 from selfpaced.tasks.ball_in_a_cup import (
     CONTROLS,
     DURATION,
@@ -19,15 +19,16 @@ from selfpaced.tasks.ball_in_a_cup import (
     SET_POINTS,
     START,
     BallInACup,
-    Swing,
+    BallRollouts,
     movement,
     reward,
     set_points,
     success,
 )
-from selfpaced.tasks.rollouts import Rollouts
-from selfpaced.tasks.swinging import Swinging
-from selfpaced.tasks.wam import JOINTS, KP, LINKS, cup_axis, resize_cup, wam_spec
+from selfpaced.tasks.mujoco import wam
+from selfpaced.tasks.mujoco.rollouts import Rollouts
+from selfpaced.tasks.mujoco.wam import JOINTS, KP, LINKS, cup_axis, resize_cup, wam_spec
+from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
 POSES = [
     START,
@@ -210,7 +211,7 @@ def dropped(scale, above, beside=0.0, fidelity=FAST):
 
 
 def judged(radius, height, scale):
-    swung = Swing(
+    swung = BallRollouts(
         np.array([radius]), np.array([height]), *np.zeros((2, 1), dtype=bool), np.zeros((1, 1, 3))
     )
     return success(swung, np.array([[scale]]))[0]
@@ -259,7 +260,7 @@ def catches(scale, wanted=3, fidelity=FAST):
 
 def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
     scale, thetas = 2.5, catches(2.5, wanted=4)
-    world, through = Swinging(FAST), 0
+    world, through = WamRollouts(FAST), 0
     for theta in thetas:
         model = world._model(scale)
         data = mujoco.MjData(model)
@@ -293,7 +294,7 @@ def test_the_initial_policy_catches_with_a_bucket_but_not_with_the_real_cup():
 
 def test_at_rest_nothing_moves_and_the_arm_sags_as_known():
     for name in ("fast", "faithful"):
-        world = Swinging(FIDELITIES[name])
+        world = WamRollouts(FIDELITIES[name])
         state = world.start(np.array([1.3]))
         sag = state[0, 1 : 1 + JOINTS] - START
         np.testing.assert_allclose(sag[[1, 3, 5]], [0.0644, 0.0489, 0.0370], atol=0.001)
@@ -308,9 +309,9 @@ def test_the_rollout_equals_a_plain_loop_that_looks_at_every_control_step():
     others = problem.initial_policy.sample(np.full((12, 1), 2.5), rng)
     thetas = np.concatenate([theta, others])
     scales = np.concatenate([[2.5], np.linspace(0.9, 2.5, 12)])
-    swung = BallInACup().swing(scales[:, None], thetas)
+    swung = BallInACup().simulate(scales[:, None], thetas)
     assert swung.touched.any()
-    world = Swinging(FAST)
+    world = WamRollouts(FAST)
     for k, (scale, row) in enumerate(zip(scales, thetas, strict=True)):
         model = spec_of(FAST, scale).compile()
         data = mujoco.MjData(model)
@@ -424,7 +425,7 @@ def test_a_simulation_that_blows_up_is_a_failure_of_its_row_alone_and_counted(
     task = BallInACup()
     thetas = np.concatenate([catches(2.5, wanted=1), np.ones((2, 15))])[[1, 0, 2]]
     contexts = np.array([[1.0], [2.5], [2.0]])
-    whole = task.swing(contexts, thetas)
+    whole = task.simulate(contexts, thetas)
     assert success(whole, contexts)[1] == 1.0
     original, chunks = Rollouts.simulate, iter(range(0, CONTROLS + 1, 150))
 
@@ -436,10 +437,10 @@ def test_a_simulation_that_blows_up_is_a_failure_of_its_row_alone_and_counted(
     with monkeypatch.context() as patched:
         patched.setattr(Rollouts, "simulate", simulate)
         outcomes = task.evaluate(contexts, thetas, np.random.default_rng(0))
-    assert task.notes() == {"unstable": 1}
+    assert task.diagnostics() == {"unstable": 1}
     assert outcomes.successes[1] == outcomes.rewards[1] == 0.0
     np.testing.assert_array_equal(outcomes.successes[::2], success(whole, contexts)[::2])
     task.evaluate(contexts, thetas, np.random.default_rng(0))
-    assert task.notes() == {"unstable": 0}
+    assert task.diagnostics() == {"unstable": 0}
     assert not list(tmp_path.iterdir())  # MuJoCo would leave a log
     assert capfd.readouterr() == ("", "")

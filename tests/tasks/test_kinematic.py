@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from reacher_rows import purposeful
 
-from selfpaced.tasks.kinematic import HALF_SIZE, MARGIN, KinematicReacher, Points, Reaches
+from selfpaced.tasks.kinematic import (
+    HALF_SIZE,
+    MARGIN,
+    ContactRegions,
+    KinematicArms,
+    KinematicReacher,
+)
 from selfpaced.tasks.reacher import (
     DIRECTIONS,
     GOAL,
@@ -14,8 +20,8 @@ from selfpaced.tasks.reacher import (
     at_goal,
     displacements,
     obstacles,
-    play,
     reward,
+    simulate,
 )
 
 
@@ -29,7 +35,7 @@ def test_overlap_agrees_with_points_scattered_in_the_gripper():
     along = np.abs((offset * DIRECTIONS).sum(-1)) < half_lengths[:, None]
     across = np.abs(offset[..., 1] * DIRECTIONS[:, 0] - offset[..., 0] * DIRECTIONS[:, 1])
     inside = (along & (across < OBSTACLE_HALF_WIDTH)).any(axis=(1, 2))
-    found = Reaches(centres, half_lengths).overlap(np.arange(200), points)
+    found = ContactRegions(centres, half_lengths).overlap(np.arange(200), points)
     assert found[inside].all()
     assert 0.05 < inside.mean() < 0.95
     assert (found == inside).mean() > 0.98  # corners, and the margin
@@ -48,7 +54,8 @@ def test_a_larger_obstacle_never_makes_a_rollout_last_longer():
     actions = np.clip(displacements(thetas), -1, 1)
     larger = np.minimum(contexts + 0.02, 0.09)
     short, long = (
-        play(Points(c), lambda step, rows: actions[rows, step]).steps for c in (larger, contexts)
+        simulate(KinematicArms(c), lambda step, rows: actions[rows, step]).steps
+        for c in (larger, contexts)
     )
     assert (short <= long).all()
     assert (short < long).any()
@@ -59,9 +66,9 @@ def test_reward_and_success_follow_from_the_last_position():
     task = KinematicReacher()
     outcomes = task.evaluate(contexts, thetas, np.random.default_rng(0))
     actions = displacements(thetas)
-    last = play(Points(contexts), lambda step, rows: np.clip(actions[rows, step], -1, 1)).paths[
-        :, -1
-    ]
+    last = simulate(
+        KinematicArms(contexts), lambda step, rows: np.clip(actions[rows, step], -1, 1)
+    ).paths[:, -1]
     distance = np.linalg.norm(last - GOAL, axis=1)
     np.testing.assert_allclose(
         outcomes.rewards, 20 * np.exp(-distance) - 0.1 * (actions**2).sum((1, 2))
@@ -72,7 +79,7 @@ def test_reward_and_success_follow_from_the_last_position():
 
 
 def test_walls_keep_the_gripper_on_the_table_but_the_front_is_open():
-    points = Points(np.full((3, 2), 0.01))
+    points = KinematicArms(np.full((3, 2), 0.01))
     for action in ([-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]):
         for _ in range(40):
             points.move(np.arange(3), np.tile(action, (3, 1)))
@@ -84,7 +91,7 @@ def test_walls_keep_the_gripper_on_the_table_but_the_front_is_open():
 def test_a_controller_that_sees_gets_the_same_rollout_as_its_actions_unseen():
     contexts, thetas = purposeful(30, seed=3)
     actions = np.clip(displacements(thetas), -1, 1)
-    unseen = play(Points(contexts), lambda step, rows: actions[rows, step])
+    unseen = simulate(KinematicArms(contexts), lambda step, rows: actions[rows, step])
     positions = {}
     step = iter(range(STEPS))
 
@@ -94,7 +101,7 @@ def test_a_controller_that_sees_gets_the_same_rollout_as_its_actions_unseen():
         moving = unseen.steps > k
         return actions[moving, k]
 
-    outcomes, paths = KinematicReacher().follow(contexts, act)
+    outcomes, paths = KinematicReacher().simulate_policy(contexts, act)
     np.testing.assert_allclose(paths, unseen.paths[:, :, :2])
     np.testing.assert_array_equal(outcomes.successes, at_goal(unseen.paths[:, -1]))
     np.testing.assert_allclose(positions[0][:, [0, 2]], unseen.paths[:, 0, :2])
@@ -105,7 +112,7 @@ def test_it_agrees_with_mujoco_on_where_rollouts_end():
     contexts, thetas = purposeful(150, seed=1)
     actions = np.clip(displacements(thetas), -1, 1)
     with_physics, without = (
-        play(task.arms(contexts), lambda step, rows: actions[rows, step])
+        simulate(task.arms(contexts), lambda step, rows: actions[rows, step])
         for task in (Reacher(), KinematicReacher())
     )
     assert (with_physics.touched == without.touched).mean() >= 0.95

@@ -7,8 +7,8 @@ pytest.importorskip("mujoco", reason="needs the extra mujoco")
 import mujoco
 from reacher_rows import purposeful
 
-from selfpaced.tasks import fetch
-from selfpaced.tasks.fetch import Fetch, FetchArms, arm_spec, place_obstacles
+from selfpaced.tasks.mujoco import fetch
+from selfpaced.tasks.mujoco.fetch import Fetch, FetchArms, arm_spec, place_obstacles
 from selfpaced.tasks.reacher import (
     BASES,
     GOAL,
@@ -189,13 +189,13 @@ def test_a_simulation_that_blows_up_is_a_contact_of_its_row_alone_and_counted(
     contexts, thetas = purposeful(20)
     rng = np.random.default_rng(0)
     whole = task.evaluate(contexts, thetas, rng)
-    assert task.notes() == {"unstable": 0}
+    assert task.diagnostics() == {"unstable": 0}
     paths = task.trajectories(contexts, thetas, rng)
     (row,) = np.flatnonzero(whole.successes)[:1]  # it would have got to the goal
     with monkeypatch.context() as patched:
         blow_up(patched, row, at)
         found = task.evaluate(contexts, thetas, rng)
-    assert task.notes() == {"unstable": 1}
+    assert task.diagnostics() == {"unstable": 1}
     others = np.arange(20) != row
     np.testing.assert_array_equal(found.rewards[others], whole.rewards[others])
     np.testing.assert_array_equal(found.successes[others], whole.successes[others])
@@ -205,7 +205,7 @@ def test_a_simulation_that_blows_up_is_a_contact_of_its_row_alone_and_counted(
     assert found.rewards[row] <= reward(flat, effort)[0] + 1e-12
     assert found.rewards[row] == pytest.approx(reward(flat, effort)[0], abs=0.1)
     task.evaluate(contexts, thetas, rng)
-    assert task.notes() == {"unstable": 0}
+    assert task.diagnostics() == {"unstable": 0}
     assert not list(tmp_path.iterdir())  # MuJoCo would leave a log
     assert capfd.readouterr() == ("", "")
 

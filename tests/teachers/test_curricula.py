@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from selfpaced import Box, Gaussian
-from selfpaced.teachers import ADR, ALPGMM, PLR, CurrOT, SaggRiac, SelfPaced, Target, Uniform
+from selfpaced.teachers import (
+    ADR,
+    ALPGMM,
+    PLR,
+    CurrOT,
+    SaggRiac,
+    SelfPacedMastery,
+    SelfPacedThreshold,
+    TargetTeacher,
+    UniformTeacher,
+)
 
 BOX = Box([0.0, 0.0], [1.0, 1.0])
 TARGET = Gaussian([0.9, 0.9], 4e-4 * np.eye(2))
@@ -38,19 +48,19 @@ def near_target(contexts, radius=0.1):
     return (np.linalg.norm(contexts - TARGET.mean, axis=1) < radius).mean()
 
 
-@pytest.mark.parametrize("numbers", [SelfPaced(), CurrOT()], ids=["selfpaced", "currot"])
-def test_a_pupil_is_led_to_the_target_and_left_there(numbers):
+@pytest.mark.parametrize("config", [SelfPacedThreshold(), CurrOT()], ids=["threshold", "currot"])
+def test_a_pupil_is_led_to_the_target_and_left_there(config):
     pupil = Pupil()
-    drawn = school(numbers.start(BOX, TARGET), pupil)
+    drawn = school(config.start(BOX, TARGET), pupil)
     assert near_target(drawn[0]) < 0.2
     assert near_target(np.concatenate(drawn[-10:])) > 0.9
     assert pupil.practise(TARGET.sample(50, np.random.default_rng(1), BOX)).mean() > 0.9
 
 
-@pytest.mark.parametrize("numbers", [SelfPaced(), CurrOT()], ids=["selfpaced", "currot"])
-def test_nobody_is_led_where_nothing_can_be_learned(numbers):
+@pytest.mark.parametrize("config", [SelfPacedThreshold(), CurrOT()], ids=["threshold", "currot"])
+def test_nobody_is_led_where_nothing_can_be_learned(config):
     """Beyond a wall nothing ever succeeds: the curriculum stays at the wall."""
-    teacher, rng = numbers.start(BOX, TARGET), np.random.default_rng(0)
+    teacher, rng = config.start(BOX, TARGET), np.random.default_rng(0)
     for _ in range(120):
         contexts = teacher.ask(25, rng)
         wins = (contexts[:, 0] < 0.5).astype(float)
@@ -62,7 +72,7 @@ def test_nobody_is_led_where_nothing_can_be_learned(numbers):
 
 
 def test_the_threshold_is_kept_on_the_way():
-    teacher = SelfPaced(bound=0.6).start(BOX, TARGET)
+    teacher = SelfPacedThreshold(threshold=0.6).start(BOX, TARGET)
     pupil, rng, rates = Pupil(), np.random.default_rng(0), []
     for _ in range(150):
         contexts = teacher.ask(25, rng)
@@ -73,12 +83,14 @@ def test_the_threshold_is_kept_on_the_way():
     assert np.mean(np.array(rates[reached:]) >= 0.4) > 0.9
 
 
-@pytest.mark.parametrize("form", ["threshold", "ready"])
+@pytest.mark.parametrize(
+    "config", [SelfPacedThreshold(), SelfPacedMastery()], ids=["threshold", "mastery"]
+)
 @pytest.mark.parametrize("under_way", [16, 200])
-def test_many_environments_do_not_lead_it_astray(form, under_way):
+def test_many_environments_do_not_lead_it_astray(config, under_way):
     """Contexts are told long after they were asked for; beyond a wall nothing ever succeeds."""
     target = Gaussian([0.9], [[1e-4]])
-    teacher = SelfPaced(form=form).start(Box([0.0], [1.0]), target)
+    teacher = config.start(Box([0.0], [1.0]), target)
     rng = np.random.default_rng(0)
     queue, rates = list(teacher.ask(under_way, rng)), []
     for _ in range(5000):
@@ -92,7 +104,7 @@ def test_many_environments_do_not_lead_it_astray(form, under_way):
 
 def test_a_point_like_target_is_reached():
     target = Gaussian([0.9, 0.9], 1e-6 * np.eye(2))  # a thousandth of the box
-    teacher, rng = SelfPaced().start(BOX, target), np.random.default_rng(0)
+    teacher, rng = SelfPacedThreshold().start(BOX, target), np.random.default_rng(0)
     for _ in range(400):
         teacher.tell(teacher.ask(50, rng), np.ones(50), np.ones(50))
     assert teacher.contexts.kl(target) < 0.1
@@ -100,13 +112,16 @@ def test_a_point_like_target_is_reached():
 
 def test_draws_under_way_are_remembered_over_a_restart():
     def after(restart):
-        teacher, rng = SelfPaced(update_every=10).start(BOX, TARGET), np.random.default_rng(0)
+        teacher, rng = (
+            SelfPacedThreshold(update_every=10).start(BOX, TARGET),
+            np.random.default_rng(0),
+        )
         waiting = teacher.ask(60, rng)
         wins = (waiting[:, 0] < 0.4).astype(float)
         teacher.tell(waiting[:30], wins[:30], wins[:30])
         if restart:
             state = {name: np.array(value) for name, value in teacher.state().items()}
-            teacher = SelfPaced(update_every=10).start(BOX, TARGET)
+            teacher = SelfPacedThreshold(update_every=10).start(BOX, TARGET)
             teacher.restore(state)
         teacher.tell(waiting[30:], wins[30:], wins[30:])
         return teacher.contexts
@@ -127,7 +142,7 @@ def test_learning_progress_is_sought_where_it_is():
 
 
 def test_replay_prefers_what_is_solved_half_the_time():
-    teacher, rng = PLR(capacity=200).start(BOX, TARGET), np.random.default_rng(0)
+    teacher, rng = PLR(remembered=200).start(BOX, TARGET), np.random.default_rng(0)
     for _ in range(150):
         contexts = teacher.ask(40, rng)
         chances = np.clip(2 * contexts[:, 0] - 0.5, 0, 1)  # half at x = 0.5
@@ -155,16 +170,16 @@ def test_a_box_grows_as_far_as_its_faces_are_mastered():
 
 
 def test_uniform_is_uniform():
-    drawn = Uniform().start(BOX, TARGET).ask(4000, np.random.default_rng(0))
+    drawn = UniformTeacher().start(BOX, TARGET).ask(4000, np.random.default_rng(0))
     counts, _, _ = np.histogram2d(*drawn.T, bins=4, range=[[0, 1], [0, 1]])
     assert counts.min() > 180
 
 
 @pytest.mark.parametrize(
-    "numbers", [SelfPaced(), CurrOT(), PLR(), ADR(), ALPGMM(judged_by="success")]
+    "config", [SelfPacedThreshold(), CurrOT(), PLR(), ADR(), ALPGMM(judged_by="success")]
 )
-def test_a_missing_success_is_named(numbers):
-    teacher = numbers.start(BOX, TARGET)
+def test_a_missing_success_is_named(config):
+    teacher = config.start(BOX, TARGET)
     teacher.ask(2, np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"successes must be numbers .* got nan in 1 of 2 rows"):
         teacher.tell(np.full((2, 2), 0.5), np.zeros(2), np.array([1.0, np.nan]))
@@ -173,12 +188,12 @@ def test_a_missing_success_is_named(numbers):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: SelfPaced(epsilon=0), "epsilon"),
+        (lambda: SelfPacedThreshold(epsilon=0), "epsilon"),
         (lambda: CurrOT(particles=0), "particles"),
-        (lambda: PLR(replay=1.5), r"replay must be in \[0, 1\]; got 1.5"),
-        (lambda: ADR(low=0.9), "low must be below high"),
+        (lambda: PLR(replay_share=1.5), r"replay_share must be in \[0, 1\]; got 1.5"),
+        (lambda: ADR(shrink_below=0.9), "shrink_below must be below"),
         (lambda: ALPGMM(components=(3, 2)), "components must be"),
-        (lambda: SelfPaced(judged_by="sucess"), "judged_by must be 'success' or 'reward'"),
+        (lambda: SelfPacedThreshold(judged_by="sucess"), "judged_by must be 'success' or 'reward'"),
         (lambda: CurrOT(judged_by="returns"), "judged_by must be 'success' or 'reward'"),
     ],
 )
@@ -187,17 +202,17 @@ def test_bad_numbers_are_named(make, words):
         make()
 
 
-@pytest.mark.parametrize("numbers", [SelfPaced(), CurrOT(), Target()])
-def test_a_target_that_is_none_of_the_box_is_named(numbers):
+@pytest.mark.parametrize("config", [SelfPacedThreshold(), CurrOT(), TargetTeacher()])
+def test_a_target_that_is_none_of_the_box_is_named(config):
     with pytest.raises(ValueError, match="target must have 2 dimensions; got 1"):
-        numbers.start(BOX, Gaussian([0.5], [[0.1]]))
+        config.start(BOX, Gaussian([0.5], [[0.1]]))
     with pytest.raises(ValueError, match="target must have its mean in"):
-        numbers.start(BOX, Gaussian([0.5, 1.5], np.eye(2)))
+        config.start(BOX, Gaussian([0.5, 1.5], np.eye(2)))
 
 
 def test_rewards_that_are_no_numbers_are_named():
-    for numbers in (SelfPaced(judged_by="reward"), SaggRiac()):
-        teacher = numbers.start(BOX, TARGET)
+    for config in (SelfPacedThreshold(judged_by="reward"), SaggRiac()):
+        teacher = config.start(BOX, TARGET)
         with pytest.raises(ValueError, match=r"rewards must be numbers .* got -inf in 1 of 2 rows"):
             teacher.tell(np.full((2, 2), 0.5), np.array([1.0, -np.inf]), np.ones(2))
 
@@ -207,4 +222,4 @@ def test_the_first_box_of_adr_lies_inside_whatever_rounding_does():
     for _ in range(200):
         low = rng.normal(size=2) * 10
         box = Box(low, low + rng.random(2))
-        assert box.contains(ADR(first=1.0).start(box, TARGET).ask(20, rng)).all()
+        assert box.contains(ADR(first_width=1.0).start(box, TARGET).ask(20, rng)).all()

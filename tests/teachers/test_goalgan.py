@@ -13,8 +13,8 @@ BOX = Box([-5.0, 0.1], [5.0, 0.5])
 TARGET = Gaussian([0.0, 0.3], np.diag([1.0, 0.01]))
 
 
-def teacher(**numbers):
-    return GoalGAN(**numbers).start(BOX, TARGET)
+def teacher(**config):
+    return GoalGAN(**config).start(BOX, TARGET)
 
 
 def test_samples_concentrate_in_a_moving_band_of_intermediate_difficulty():

@@ -10,8 +10,8 @@ BOX = Box([0.0, 0.0], [1.0, 1.0])
 TARGET = Gaussian([0.5, 0.5], 0.01 * np.eye(2))
 
 
-def teacher(**numbers):
-    return SaggRiac(**numbers).start(BOX, TARGET)
+def teacher(**config):
+    return SaggRiac(**config).start(BOX, TARGET)
 
 
 def test_interest_is_the_change_between_halves():

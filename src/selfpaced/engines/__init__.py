@@ -1,1 +1,1 @@
-"""Engines: where runs execute."""
+"""Engines execute runs: in processes of this machine, or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""One run that was asked for, and how it is executed, wherever that is."""
+"""One run that was asked for, and how every engine executes it."""
 
 import json
 import zlib
@@ -8,60 +8,74 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfpaced.experiments.experiment import Experiment
-from selfpaced.files import plain
-from selfpaced.randomness import streams_of
-from selfpaced.store import (
-    CHECKPOINT_SECONDS,
-    FORMAT,
-    RunFiles,
-    asked_iterations,
-    finished_iterations,
-    run_folder,
-)
-from selfpaced.training import Record, budget_of, train_to_end
-from selfpaced.types import Algorithm, Problem, Task
+from selfpaced.maths.randomness import streams_of
+from selfpaced.store.files import plain
+from selfpaced.store.reading import finished_iterations
+from selfpaced.store.spec import FORMAT, asked_iterations, run_folder
+from selfpaced.store.writing import CHECKPOINT_SECONDS, RunWriter
+from selfpaced.training import budget_of, train_to_end
+from selfpaced.types import Algorithm, Problem, Record, Task
 
-# The libraries that would start threads of their own in every worker.
+# Limits on the threads that numerical libraries would start in every worker.
 THREAD_COUNTS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 ONE_THREAD: dict[str, str] = dict.fromkeys(THREAD_COUNTS, "1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
-    """An algorithm on an experiment with a seed, for so many iterations."""
+    """One run to execute: an algorithm on an experiment, with a seed and a number of iterations."""
 
     experiment: Experiment
+    """What to learn on."""
     algorithm: str
-    numbers: Algorithm
+    """The algorithm's name within the experiment."""
+    config: Algorithm
+    """The algorithm's configuration, with overridden fields."""
     seed: int
+    """The run's seed, from which all its randomness comes."""
     iterations: int
+    """Updates that were asked for."""
     out: Path
-    problem: dict[str, Any]  # what `describe` says of the experiment's problem
+    """Folder of the results."""
+    problem: dict[str, Any]
+    """What `describe` says of the experiment's problem."""
+    code: dict[str, Any] | None
+    """Fingerprints of the user's own code; None if there is none."""
+    accept_edited_code: bool = False
+    """Continue a run, or join runs, that were made by other code."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
-    reference: str = ""  # how to import the experiment: its registered name, or module:NAME
+    """Time between two checkpoints, in seconds."""
+    reference: str = ""
+    """How to import the experiment: its registered name or module:NAME; empty if unknown."""
+
+    def __repr__(self) -> str:
+        return f"Job({self.name}, {self.iterations} iterations)"
 
     @property
     def name(self) -> str:
+        """Experiment, algorithm and seed."""
         return f"{self.experiment.name} {self.algorithm} seed {self.seed}"
 
     @property
     def folder(self) -> Path:
+        """Where the run's files are."""
         return run_folder(self.out, self.experiment.name, self.algorithm, self.seed)
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What identifies the run. Its length does not: asking for more continues it."""
+        """What identifies the run; see `store/spec.py`."""
         return {
             "format": FORMAT,
             "experiment": self.experiment.name,
             "algorithm": self.algorithm,
-            "numbers": plain(self.numbers),
+            "config": plain(self.config),
             "problem": self.problem,
             "seed": self.seed,
+            **({} if self.code is None else {"code": self.code}),
         }
 
-    @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
+        """True if the files hold a finished run that is long enough; reads and checks them all."""
         return finished_iterations(self.folder) >= self.iterations
 
 
@@ -86,18 +100,18 @@ def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
 
 
 def _name(task: Task) -> str:
-    """What a task calls itself, or its class."""
+    """The `name` of a task, or that of its class if it has none."""
     return getattr(task, "name", type(task).__name__)
 
 
 def _short(value: Any) -> Any:
-    """`value` itself, or a checksum of it where it is long."""
+    """`value` itself, or a checksum of it if it is long as text."""
     text = json.dumps(value)
     return value if len(text) < 200 else f"crc32 {zlib.crc32(text.encode()):08x}"
 
 
 class Stopped(Exception):
-    """The run was asked to stop; it has written a checkpoint."""
+    """Raised when a run was asked to stop, after it has written a checkpoint."""
 
 
 def execute(
@@ -105,17 +119,18 @@ def execute(
     progress: Callable[[Record], None] = lambda record: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> list[str]:
-    """Run `job` to its end, from its last checkpoint if it has one; damage that was noticed.
+    """Run `job` to its end, from its last checkpoint if it has one; return damage that was noticed.
 
-    `store.Locked` if another process works on it; `Stopped` once `stopping()` says so.
+    After each iteration `progress` gets its record, and `stopping` is asked. Raise `Locked` if
+    another process works on the run, and `Stopped` once `stopping()` is true.
     """
-    files = RunFiles(job.folder, job.spec, job.checkpoint_seconds)
+    files = RunWriter(job.folder, job.spec, job.checkpoint_seconds)
     try:
-        if job.done:  # by somebody else, while we waited for our turn
+        if job.is_done():  # finished by another process in the meantime
             return []
         streams = streams_of(job.seed)
-        problem = job.experiment.problem()
-        training = job.numbers.start(problem, streams)
+        problem = job.experiment.built_problem()
+        training = job.config.start(problem, streams)
         files.begin(training)
 
         def after_iteration(record: Record) -> None:
@@ -124,7 +139,8 @@ def execute(
                 files.checkpoint(training)
                 raise Stopped
 
-        # Somebody may have asked for more than we: a result must not depend on who was stopped.
+        # Another launcher may have asked for more iterations than this job. The longer run is done
+        # in any case, so that the result does not depend on which launcher executes it.
         length = max(job.iterations, asked_iterations(job.folder))
         budget = budget_of(job.experiment, length)
         final = train_to_end(training, problem, streams, budget, files, after_iteration)
@@ -135,20 +151,40 @@ def execute(
 
 
 class Watcher(Protocol):
-    """What an engine tells while it works."""
+    """Is told by a sweep and its engine how the jobs get on."""
 
-    def started(self, job: Job) -> None: ...
-    def progressed(self, job: Job, iteration: int, success: float | None) -> None: ...
-    def finished(self, job: Job, problems: list[str]) -> None: ...
-    def elsewhere(self, job: Job) -> None:
-        """Another launcher works on it."""
+    def planned(self, jobs: int, done: int) -> None:
+        """`jobs` jobs were asked for, of which `done` are finished already."""
         ...
 
-    def retried(self, job: Job, reason: str) -> None: ...
-    def failed(self, job: Job, error: str) -> None: ...
+    def started(self, job: Job) -> None:
+        """A process has started to work on the job."""
+        ...
+
+    def progressed(self, job: Job, iteration: int, success: float | None) -> None:
+        """An iteration is over; `success` is the rate on the target, None if not measured."""
+        ...
+
+    def finished(self, job: Job, problems: list[str]) -> None:
+        """The job is finished; `problems` describe damaged files that it noticed and replaced."""
+        ...
+
+    def elsewhere(self, job: Job) -> None:
+        """Another launcher works on the job."""
+        ...
+
+    def retried(self, job: Job, reason: str) -> None:
+        """The job's process died for a `reason`, and a new one takes over."""
+        ...
+
+    def failed(self, job: Job, error: str) -> None:
+        """The job ended with an `error`, which may be a whole traceback."""
+        ...
 
 
 class Engine(Protocol):
-    """Executes jobs and returns when all are finished, failed or somebody else's."""
+    """Executes jobs."""
 
-    def run(self, jobs: list[Job], watcher: Watcher) -> None: ...
+    def run(self, jobs: list[Job], watcher: Watcher) -> None:
+        """Execute `jobs` and tell `watcher`; return when none is left to execute here."""
+        ...

@@ -1,4 +1,4 @@
-"""Runs on this machine: one process per run, several at once."""
+"""Executes runs on this machine: one process per run, several at once."""
 
 import multiprocessing
 import multiprocessing.forkserver
@@ -14,34 +14,45 @@ from typing import Any
 
 from selfpaced.engines.job import ONE_THREAD, Job, Stopped, Watcher, execute
 from selfpaced.maths.arrays import check_at_least
-from selfpaced.store import Locked, StoreError, is_locked, write_error
-from selfpaced.training import Record
+from selfpaced.store.locking import Locked, is_locked
+from selfpaced.store.writing import StoreError, write_error
+from selfpaced.types import Record
 
-RETRIES = 2  # of a run whose process died
-REPORT_SECONDS = 0.2  # between two reports of one run
-POLL_SECONDS = 0.5
-GUARD = "in a script, start runs under `if __name__ == '__main__':`, for processes import it"
-STOP_SECONDS = 30.0  # for a run to finish its iteration and write its checkpoint
+RETRIES = 2  # further attempts for a run whose process died
+REPORT_SECONDS = 0.2  # least time between two reports of progress of one run
+POLL_SECONDS = 0.5  # longest wait for reports, and between two looks at locked runs
+GUARD = "in a script, start runs under `if __name__ == '__main__':`, for every process imports it"
+STOP_SECONDS = 30.0  # for a stopped run to finish its iteration and write its checkpoint
 
 
 @dataclass
 class _Worker:
     job: Job
-    attempt: int
+    attempt: int  # 1 for the first
     process: Any  # multiprocessing's process class depends on the start method
-    reports: Connection
-    said: str = ""  # how it ended, in its own words
+    reports: Connection  # what the process sends to the launcher
+    said: str = ""  # the kind of its last report other than progress
 
 
 class LocalEngine:
-    """A process per run: a crash takes one run with it, and memory goes back to the system."""
+    """Executes every run in a process of its own, several at once.
+
+    So a crash ends only one run, and the memory of a finished run goes back to the system.
+    """
 
     def __init__(self, workers: int | None = None) -> None:
-        """`workers` runs at once; by default one per processor that we may use."""
+        """Execute `workers` runs at once; by default one per processor that may be used."""
         self._workers = processors() if workers is None else check_at_least("workers", workers, 1)
 
+    def __repr__(self) -> str:
+        return f"LocalEngine({self._workers} workers)"
+
     def run(self, jobs: list[Job], watcher: Watcher) -> None:
-        """Execute `jobs`. StoreError if the disk fails; KeyboardInterrupt once all have stopped."""
+        """Execute `jobs` and tell `watcher`; wait for runs that other launchers work on.
+
+        Raise a StoreError if the disk fails. Before that, or at Ctrl-C, all runs are stopped and
+        write a checkpoint.
+        """
         waiting = [(job, 1) for job in jobs]
         running: list[_Worker] = []
         elsewhere: set[str] = set()
@@ -54,7 +65,7 @@ class LocalEngine:
                     running.append(_launch(context, *taken))
                     watcher.started(taken[0])
                 if not running:
-                    time.sleep(POLL_SECONDS)  # all that is left is somebody else's, for now
+                    time.sleep(POLL_SECONDS)  # other launchers work on all that is left
                 for worker in _listen(running, watcher):
                     running.remove(worker)
                     if (again := _settle(worker, watcher)) is not None:
@@ -65,7 +76,7 @@ class LocalEngine:
 
 
 def processors() -> int:
-    """Processors that this process may use; fewer than the machine has, under SLURM for one."""
+    """Processors that this process may use; under SLURM, for example, fewer than there are."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -73,13 +84,16 @@ def processors() -> int:
 
 
 def _context() -> Any:
-    """How processes start: forked from a server that has the package loaded, where there is one."""
-    os.environ.update(ONE_THREAD)  # workers inherit it, before they load NumPy
+    """The multiprocessing context in which workers start.
+
+    Except on Windows they are forked from a server that has loaded the package already.
+    """
+    os.environ.update(ONE_THREAD)  # workers inherit this before they load NumPy
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["selfpaced.engines.local"])
-    if threading.current_thread() is threading.main_thread():  # Ctrl-C is not for the server
+    if threading.current_thread() is threading.main_thread():  # Ctrl-C must not end the server
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         multiprocessing.forkserver.ensure_running()
         signal.signal(signal.SIGINT, before)
@@ -89,7 +103,10 @@ def _context() -> Any:
 def _next(
     waiting: list[tuple[Job, int]], elsewhere: set[str], watcher: Watcher
 ) -> tuple[Job, int] | None:
-    """Take the first job that nobody works on; what others have finished is no longer ours."""
+    """Take the first waiting job that nobody works on; None if there is none.
+
+    Jobs that another launcher has finished in the meantime leave `waiting`, too.
+    """
     for entry in list(waiting):
         job = entry[0]
         if is_locked(job.folder):
@@ -98,7 +115,7 @@ def _next(
                 watcher.elsewhere(job)
             continue
         waiting.remove(entry)
-        if job.name in elsewhere and job.done:
+        if job.name in elsewhere and job.is_done():
             watcher.finished(job, [])
             continue
         return entry
@@ -106,6 +123,7 @@ def _next(
 
 
 def _launch(context: Any, job: Job, attempt: int) -> _Worker:
+    """Start a process for `job`."""
     reports, ours = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(job, ours), daemon=False)
     process.start()
@@ -114,7 +132,10 @@ def _launch(context: Any, job: Job, attempt: int) -> _Worker:
 
 
 def _listen(running: list[_Worker], watcher: Watcher) -> list[_Worker]:
-    """Pass on what the workers report until at least one has ended; those that have."""
+    """Pass on one report of every worker that has one; return the workers that have ended.
+
+    Waits for a report for at most POLL_SECONDS.
+    """
     ended: list[_Worker] = []
     ready = wait([worker.reports for worker in running], timeout=POLL_SECONDS)
     for worker in running:
@@ -140,11 +161,11 @@ def _listen(running: list[_Worker], watcher: Watcher) -> list[_Worker]:
 
 
 def _settle(worker: _Worker, watcher: Watcher) -> tuple[Job, int] | None:
-    """What is left to do for a worker that ended: nothing, or another attempt."""
+    """The job and attempt that must follow a worker that has ended; None if nothing must."""
     worker.reports.close()
     if worker.said in ("finished", "failed"):
         return None
-    if worker.said == "elsewhere":  # somebody was quicker: wait for it
+    if worker.said == "elsewhere":  # another launcher was quicker: wait for it
         return worker.job, worker.attempt
     code = worker.process.exitcode
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
@@ -154,7 +175,7 @@ def _settle(worker: _Worker, watcher: Watcher) -> tuple[Job, int] | None:
         watcher.retried(worker.job, how)
         return worker.job, worker.attempt + 1
     error = f"the process died {worker.attempt} times, at last by {how}"
-    if code == 1:  # it did not even come to our code
+    if code == 1:  # it failed before it came to `_work`
         error += f"; {GUARD}"
     write_error(worker.job.folder, error)
     watcher.failed(worker.job, error)
@@ -162,7 +183,7 @@ def _settle(worker: _Worker, watcher: Watcher) -> tuple[Job, int] | None:
 
 
 def _stop(running: list[_Worker]) -> None:
-    """Let every worker finish its iteration and write a checkpoint; then end it."""
+    """Ask every worker to stop after its iteration, with a checkpoint; kill those that do not."""
     for worker in running:
         if worker.process.is_alive():
             worker.process.terminate()
@@ -176,11 +197,11 @@ def _stop(running: list[_Worker]) -> None:
 
 
 class _Launcher:
-    """The launcher as a worker sees it: it listens, and it may ask to stop, or be gone."""
+    """The launcher as a worker sees it: it gets reports, until it is `gone`."""
 
     def __init__(self, reports: Connection) -> None:
         self._reports = reports
-        self._last = 0.0
+        self._last = 0.0  # time of the last report of progress
         self.gone = False
 
     def say(self, kind: str, content: Any = None) -> None:
@@ -197,7 +218,7 @@ class _Launcher:
 
 
 def _work(job: Job, reports: Connection) -> None:
-    """What a worker process does."""
+    """Execute `job` in a worker process, and report to the launcher how it ends."""
     launcher = _Launcher(reports)
     asked_to_stop = False
 

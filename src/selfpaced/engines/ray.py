@@ -1,4 +1,4 @@
-"""Runs on a Ray cluster: the same jobs, the same files, many machines (extra `ray`).
+"""Executes runs on a Ray cluster: the same jobs and files on many machines (extra `ray`).
 
 Every node needs this package and the output folder under the same path (a shared file system).
 """
@@ -17,27 +17,33 @@ from ray.exceptions import RayError, RayTaskError
 
 from selfpaced.engines.job import ONE_THREAD, Job, Watcher, execute
 from selfpaced.maths.arrays import check_at_least
-from selfpaced.store import Locked, StoreError, last_record, write_error
+from selfpaced.store.locking import Locked
+from selfpaced.store.reading import last_record
+from selfpaced.store.writing import StoreError, write_error
 
-RETRIES = 3  # of a run whose worker or node is lost
-POLL_SECONDS = 0.5
-LOCK_SECONDS = 60.0  # a lost node's process may hold a run's lock a little longer than the node
+RETRIES = 3  # further attempts for a run whose worker or node is lost
+POLL_SECONDS = 0.5  # between two looks at the progress of all runs
+# A new attempt waits so long for the lock of a run that the process of a lost node may still hold.
+LOCK_SECONDS = 60.0
 
 
 class RayEngine:
-    """One Ray task per run; Ray places them, and repeats those whose node is lost."""
+    """Executes every run as a Ray task; Ray places them, and repeats those whose node is lost."""
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        """On the cluster at `address`; without one, a local cluster of `workers` processors."""
+        """Use the cluster at `address`; without one, a local cluster of `workers` processors."""
         self._workers = None if workers is None else check_at_least("workers", workers, 1)
         self._address = address
 
+    def __repr__(self) -> str:
+        return f"RayEngine({self._address or 'local'})"
+
     def run(self, jobs: list[Job], watcher: Watcher) -> None:
-        """Execute `jobs`. StoreError if the disk fails."""
+        """Execute `jobs` and tell `watcher`. Raise a StoreError if the disk fails."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         started_here = not ray.is_initialized()
         if started_here:
-            # "local", for Ray would otherwise look for the last cluster, dead or alive
+            # without "local" Ray would look for the cluster that was used last, even if it is gone
             options: dict[str, Any] = {"address": self._address or "local", "log_to_driver": False}
             if self._address is None:
                 options |= {"num_cpus": self._workers, "include_dashboard": False}
@@ -56,7 +62,7 @@ class RayEngine:
         try:
             self._watch(pending, watcher)
         except BaseException:
-            for reference in pending:  # the cluster may be the user's, and live on
+            for reference in pending:  # a cluster of the user's would go on with them
                 ray.cancel(reference, force=True)
             raise
 
@@ -71,7 +77,7 @@ class RayEngine:
 
 
 def _show_progress(reference: Any, job: Job, seen: dict[Any, int], watcher: Watcher) -> None:
-    """What the run's own files say, wherever it executes."""
+    """Tell `watcher` what the run's own files say, for it may execute on any node."""
     record = last_record(job.folder)
     if record is None or record["iteration"] == seen.get(reference):
         return
@@ -82,9 +88,12 @@ def _show_progress(reference: Any, job: Job, seen: dict[Any, int], watcher: Watc
 
 
 def _settle(reference: Any, job: Job, watcher: Watcher) -> None:
+    """Tell `watcher` how a Ray task has ended."""
     try:
         kind, content = ray.get(reference)
-    except RayTaskError as error:  # it did not come to our code: a module is missing there, say
+    except (
+        RayTaskError
+    ) as error:  # it failed before it came to `_work`: a module is missing there, say
         message = str(error)
         write_error(job.folder, message)
         watcher.failed(job, message)
@@ -105,7 +114,7 @@ def _settle(reference: Any, job: Job, watcher: Watcher) -> None:
 
 
 def _work(job: Job) -> tuple[str, Any]:
-    """What a Ray worker does."""
+    """Execute `job` in a Ray worker; return how it ended, as in `_settle`."""
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:

@@ -1,11 +1,13 @@
 """The registry of experiments. A new one is a file here and a line below."""
 
+import importlib
+
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.pointmass import POINTMASS_PPO
 from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
-from selfpaced.suggest import named
+from selfpaced.names import named
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -22,8 +24,24 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def experiment(name: str) -> Experiment:
-    """The registered experiment called `name`, or an error that suggests one."""
+    """The registered experiment called `name`; a ValueError that suggests one otherwise."""
     return EXPERIMENTS[named("experiment", name, EXPERIMENTS)]
 
 
-__all__ = ["EXPERIMENTS", "Experiment", "experiment"]
+def find_experiment(name: str | Experiment) -> Experiment:
+    """A registered experiment by its name, or a user's own by "module:NAME"."""
+    if isinstance(name, Experiment):
+        return name
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        return experiment(name)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"experiment {name!r} must name an Experiment; {error}") from error
+    if not isinstance(found, Experiment):
+        raise ValueError(f"experiment {name!r} must name an Experiment; got {found!r}")
+    return found
+
+
+__all__ = ["EXPERIMENTS", "Experiment", "experiment", "find_experiment"]

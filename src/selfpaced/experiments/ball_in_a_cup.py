@@ -9,22 +9,25 @@ import numpy as np
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.learners.cmaes import CMAES
 from selfpaced.learners.creps import CREPS
-from selfpaced.learners.schedule import FractionOfReward
-from selfpaced.learners.sprl import SPRL, VarianceFloor
+from selfpaced.learners.sprl import SPRL, Alpha, VarianceFloor
 from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import constant_policy
+from selfpaced.maths.schedule import FractionOfReward
 from selfpaced.tasks.ball_in_a_cup import FAITHFUL, BallInACup
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.saggriac import SaggRiac
 from selfpaced.types import Problem
 
+# The context is the scale of the cup; 1 is the real one.
 LARGE_CUPS = Gaussian([2.0], [[0.5**2]])  # program
 REAL_CUP = Gaussian([1.0], [[1e-4]])  # program
 
 
 def _problem() -> Problem:
-    variances = 0.4 * np.tile([5.0, 5.0, 3.0], 5)  # program: per basis, of joints 2, 4 and 6
+    variances = 0.4 * np.tile(
+        [5.0, 5.0, 3.0], 5
+    )  # program: joints 2, 4 and 6 of each basis function
     initial = Gaussian(np.zeros(15), np.diag(variances))
     return Problem(
         BallInACup(),
@@ -43,16 +46,18 @@ BALL_IN_A_CUP = Experiment(
     algorithms={
         "sprl": SPRL(
             epsilon=0.35,  # Table 1
-            schedule=FractionOfReward(
-                zeta=3.0,  # Table 1
-                k_alpha=15,  # Table 1
-                alpha_max=10.0,  # program
+            pacing=Alpha(
+                schedule=FractionOfReward(
+                    zeta=3.0,  # Table 1
+                    k_alpha=15,  # Table 1
+                    alpha_max=10.0,  # program
+                ),
+                variance_floor=VarianceFloor(variance=0.01, until_kl=200.0),  # appendix
             ),
             n_samples=16,  # Table 1
             buffer_size=5,  # Table 1
-            variance_floor=VarianceFloor(variance=0.01, until_kl=200.0),  # appendix
         ),
-        "sprl-ready": SPRL(n_samples=16),  # docs/beyond-the-paper.md
+        "sprl-mastery": SPRL(n_samples=16),  # docs/beyond-the-paper.md
         "creps": CREPS(epsilon=0.35, n_samples=16, buffer_size=5),  # Table 1
         "cmaes": CMAES(n_samples=16, buffer_size=5),  # the same budget
         "goalgan": CREPS(

@@ -1,11 +1,12 @@
 """What an experiment is: a problem, the algorithms to compare on it, and a budget."""
 
-import re
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from selfpaced.maths.arrays import check_at_least, check_kind, has_method
-from selfpaced.suggest import named
+from selfpaced.names import checked_name, named
 from selfpaced.types import Algorithm, Problem
 
 MEASUREMENTS = 50  # of a run, on the target
@@ -13,20 +14,41 @@ MEASUREMENTS = 50  # of a run, on the target
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Sourced numbers. The problem is made on demand: simulators take time to build.
+    """A problem, algorithms to compare on it, and how long and how often to measure.
 
-    `problem` is a function of a module (or a `functools.partial` of one), so that other processes
-    can make it too.
+    Put it at the top of a module, so that other processes can import it, and run it with
+    `selfpaced run my_module:MINE` or `selfpaced.run(MINE)`.
+
+    >>> import numpy as np
+    >>> from selfpaced import CREPS, SPRL, Box, Experiment, FunctionTask, Gaussian, Problem
+    >>> def reach(contexts, thetas):
+    ...     return -np.abs(thetas - contexts).sum(axis=1)
+    >>> def make_problem():
+    ...     task = FunctionTask(reach, Box([-1], [1]), Box([-2], [2]))
+    ...     return Problem(task, Gaussian([0.9], [[1e-4]]))
+    >>> MINE = Experiment(name="mine", problem=make_problem, iterations=50,
+    ...                   algorithms={"sprl": SPRL(), "creps": CREPS()})
     """
 
     name: str
+    """Letters, digits, "-", "_" and ".": it names a folder."""
     problem: Callable[[], Problem]
+    """A function of a module, or a `functools.partial` of one, that makes the problem.
+
+    It is called on demand and once per process, for simulators take time to build.
+    """
     algorithms: Mapping[str, Algorithm]
+    """Configurations such as `SPRL()`, by names of your choice."""
     iterations: int
-    title: str = ""  # for figures; the name if not given
-    evolution: tuple[int, ...] = ()  # iterations at which figures show the contexts
-    measure_rollouts: int = 100  # per measurement on the target
-    final_rollouts: int = 500  # of the last measurement
+    """Updates of a run, unless another number is asked for."""
+    title: str = ""
+    """What figures call the experiment; its name if not given."""
+    evolution: tuple[int, ...] = ()
+    """Iterations at which figures show the contexts; evenly spread ones if not given."""
+    measure_rollouts: int = 100
+    """Rollouts of every measurement on the target."""
+    final_rollouts: int = 500
+    """Rollouts of the last measurement, which counts in tables."""
 
     def __post_init__(self) -> None:
         check_at_least("iterations", self.iterations, 1)
@@ -37,33 +59,43 @@ class Experiment:
         check_kind("algorithms", self.algorithms, Mapping)
         if not self.algorithms:
             raise ValueError("algorithms must name at least one; got none")
-        for name, numbers in self.algorithms.items():
-            check_algorithm(f"algorithms[{name!r}]", numbers)
+        for name, config in self.algorithms.items():
+            check_algorithm(f"algorithms[{name!r}]", config)
         object.__setattr__(self, "title", self.title or self.name)
         for name in (self.name, *self.algorithms):
             checked_name(name)
 
+    def __repr__(self) -> str:
+        algorithms = ", ".join(self.algorithms)
+        return f"Experiment({self.name!r}, {self.iterations} iterations of {algorithms})"
+
     def algorithm(self, name: str) -> Algorithm:
-        """The algorithm called `name`, or an error that suggests one."""
+        """The configuration called `name`; a ValueError that suggests one otherwise."""
         return self.algorithms[named("algorithm", name, self.algorithms)]
+
+    def built_problem(self) -> Problem:
+        """The problem, made at the first call and the same object from then on."""
+        known = self.__dict__.get("_built")
+        if known is None:
+            known = self.problem()
+            object.__setattr__(self, "_built", known)
+        return known
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes get: they build a problem of their own."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def measure_every(self) -> int:
-        """Iterations between measurements: a property of the experiment, not of a run's budget,
-        so that a run continued for longer equals one that was asked for as long at once."""
+        """Iterations between measurements.
+
+        It follows from the experiment and not from a run's budget, so that a run that is continued
+        equals one that was asked for as long at once.
+        """
         return max(1, self.iterations // MEASUREMENTS)
 
 
-def check_algorithm(name: str, numbers: object) -> None:
-    """That these are an algorithm's numbers, and not its class."""
-    if not has_method(numbers, "start"):
-        raise ValueError(f"{name} must be numbers such as SPRL(); got {numbers!r}")
-
-
-def checked_name(name: str) -> str:
-    """`name` of an experiment or algorithm, or a ValueError: it becomes a folder's name."""
-    if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
-        raise ValueError(
-            f"name must be letters, digits, '-', '_' and '.', for it names a folder; got {name!r}"
-        )
-    return name
+def check_algorithm(name: str, config: object) -> None:
+    """Raise ValueError unless `config` is an algorithm's configuration, and not its class."""
+    if not has_method(config, "start"):
+        raise ValueError(f"{name} must be a configuration such as SPRL(); got {config!r}")

@@ -1,30 +1,34 @@
-"""Numbers of an algorithm changed by name and text, as on the command line."""
+"""Changes fields of a configuration by name and text, as on the command line."""
 
 import dataclasses
 import types
 import typing
 from typing import Any
 
-from selfpaced.suggest import named
+from selfpaced.names import named
 
 
-def override(numbers: Any, path: str, text: str | float) -> Any:
-    """A copy of the dataclass `numbers` with the field at the dotted `path` set to `text`."""
+def override(config: Any, path: str, text: str | float) -> Any:
+    """A copy of the configuration `config` with the field at the dotted `path` set to `text`.
+
+    `override(SPRL(), "pacing.rule.step", "0.05")` changes a field of a field. Raise a ValueError
+    if there is no such field, or if `text` does not fit its type.
+    """
     text = str(text)
     name, _, rest = path.partition(".")
-    fields = [field.name for field in dataclasses.fields(numbers)]
-    named(f"number of {type(numbers).__name__}", name, fields)
-    value = getattr(numbers, name)
+    fields = [field.name for field in dataclasses.fields(config)]
+    named(f"field of {type(config).__name__}", name, fields)
+    value = getattr(config, name)
     if rest:
         if not dataclasses.is_dataclass(value):
-            raise ValueError(f"{name} has no numbers of its own: it is {value!r}")
-        return dataclasses.replace(numbers, **{name: override(value, rest, text)})
-    hint = typing.get_type_hints(numbers.__class__)[name]
-    return dataclasses.replace(numbers, **{name: _parsed(name, text, hint)})
+            raise ValueError(f"{name} has no fields of its own: it is {value!r}")
+        return dataclasses.replace(config, **{name: override(value, rest, text)})
+    hint = typing.get_type_hints(config.__class__)[name]
+    return dataclasses.replace(config, **{name: _parsed(name, text, hint)})
 
 
 def _parsed(name: str, text: str, hint: Any) -> Any:
-    """`text` as the type that `hint` asks for."""
+    """`text` as a value of one of the types in the annotation `hint`."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if types.NoneType in options and text.lower() == "none":
         return None
@@ -33,12 +37,12 @@ def _parsed(name: str, text: str, hint: Any) -> Any:
             return _read(text, option)
         except ValueError:
             continue
-    wanted = " or ".join(_in_words(option) for option in options)
+    wanted = " or ".join(dict.fromkeys(_in_words(option) for option in options))
     raise ValueError(f"{name} must be {wanted}; got {text!r}")
 
 
 def _read(text: str, option: Any) -> Any:
-    """`text` as the one type `option`; a ValueError if it is none of that type."""
+    """`text` as a value of the type `option`; a ValueError if it cannot be read so."""
     if option in (int, float, str):
         return option(text)
     if option is bool and text.lower() in ("true", "false"):
@@ -54,6 +58,7 @@ def _read(text: str, option: Any) -> Any:
 
 
 def _in_words(option: Any) -> str:
+    """What a value of the type `option` must be, for error messages."""
     if typing.get_origin(option) is typing.Literal:
         return " or ".join(map(repr, typing.get_args(option)))
     if typing.get_origin(option) is tuple:
@@ -62,4 +67,4 @@ def _in_words(option: Any) -> str:
         several = {int: "whole numbers", float: "numbers"}.get(kind, "words")
         return f"{count}{several}, with commas and without spaces between them"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-    return words.get(option, "none" if option is types.NoneType else "set through its own numbers")
+    return words.get(option, "none" if option is types.NoneType else "set through its own fields")

@@ -1,4 +1,4 @@
-"""The reacher experiments: in MuJoCo, the paper's, and without physics.
+"""The reacher experiments: the paper's, in MuJoCo, and a kinematic version without physics.
 
 Sources as in gate.py: "Table 1" and "Table 2" are the paper's tables of parameters, "program"
 marks what the paper leaves out and its authors' experiments used.
@@ -12,22 +12,21 @@ from selfpaced.deep.ppo import PPO
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.learners.cmaes import CMAES
 from selfpaced.learners.creps import CREPS
-from selfpaced.learners.schedule import FractionOfReward
-from selfpaced.learners.sprl import SPRL, VarianceFloor
+from selfpaced.learners.sprl import SPRL, Alpha, VarianceFloor
 from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import constant_policy
+from selfpaced.maths.schedule import FractionOfReward
 from selfpaced.tasks.kinematic import KinematicReacher
 from selfpaced.tasks.reacher import Reacher, ReacherTask
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.saggriac import SaggRiac
 from selfpaced.types import Algorithm, Problem
 
+# Contexts are the sizes of both obstacles.
 ANY_SIZES = Gaussian([0.05, 0.05], 0.04**2 * np.eye(2))  # program
 LARGE_SIZES = Gaussian([0.08, 0.08], 3e-6 * np.eye(2))  # program; drawn in the paper's Fig. 2
-
-
-SMALL_SIZES = Gaussian([0.01, 0.01], 3e-6 * np.eye(2))  # program: PPO's easy version
+SMALL_SIZES = Gaussian([0.01, 0.01], 3e-6 * np.eye(2))  # program: the easy version for PPO
 
 
 def _problem(task: type[ReacherTask], target: Gaussian) -> Problem:
@@ -44,16 +43,18 @@ def _problem(task: type[ReacherTask], target: Gaussian) -> Problem:
 EPISODIC: dict[str, Algorithm] = {
     "sprl": SPRL(
         epsilon=0.5,  # Table 1
-        schedule=FractionOfReward(
-            zeta=0.15,  # Table 1
-            k_alpha=90,  # Table 1
-            alpha_max=5.0,  # program
+        pacing=Alpha(
+            schedule=FractionOfReward(
+                zeta=0.15,  # Table 1
+                k_alpha=90,  # Table 1
+                alpha_max=5.0,  # program
+            ),
+            variance_floor=VarianceFloor(variance=3e-5, until_kl=20.0),  # appendix
         ),
         n_samples=50,  # Table 1
         buffer_size=10,  # Table 1
-        variance_floor=VarianceFloor(variance=3e-5, until_kl=20.0),  # appendix
     ),
-    "sprl-ready": SPRL(n_samples=50),  # docs/beyond-the-paper.md
+    "sprl-mastery": SPRL(n_samples=50),  # docs/beyond-the-paper.md
     "creps": CREPS(epsilon=0.5, n_samples=50, buffer_size=10),  # Table 1
     "cmaes": CMAES(n_samples=50, buffer_size=10),  # the same budget
     "goalgan": CREPS(
@@ -70,10 +71,10 @@ EPISODIC: dict[str, Algorithm] = {
     ),
 }
 
-MODULE = "selfpaced.deep.environments:"
-# Appendix, "Reacher Experiment", where PPO's defaults here come from; learning rate, clip range,
-# value weight and gradient norm are those of its library (program). There, policy and value
-# function shared their hidden layers, which Stable-Baselines3 no longer offers.
+MODULE = "selfpaced.deep.environments:"  # registers the environments
+# The defaults of `PPO` are those of the appendix, "Reacher Experiment"; learning rate, clip range,
+# value weight and gradient norm are those of the library that was used there (program). Its policy
+# and value function shared their hidden layers, which Stable-Baselines3 no longer offers.
 STEPWISE = PPO(environment=MODULE + "selfpaced/ReacherObstacles-v0")
 ENDING = PPO(environment=MODULE + "selfpaced/ReacherObstaclesEnding-v0")
 

@@ -1,4 +1,4 @@
-"""The experience buffer: the samples of the last few iterations, with their value features."""
+"""The experience buffer of the REPS learners: the batches of the last few iterations."""
 
 import numpy as np
 
@@ -8,7 +8,10 @@ from selfpaced.types import Samples, State
 
 
 class Buffer:
-    """The last `size` batches. Features are computed once per batch, when it arrives."""
+    """The last `size` batches of samples, with their value features.
+
+    An update learns from all of them. The features of a batch are computed once, when it arrives.
+    """
 
     def __init__(self, size: int, features: Features) -> None:
         self.size = check_at_least("buffer_size", size, 1)
@@ -16,28 +19,35 @@ class Buffer:
         self._batches: list[Samples] = []
         self._features: list[Array] = []
 
+    def __repr__(self) -> str:
+        rollouts = sum(len(batch) for batch in self._batches)
+        return f"Buffer({len(self._batches)} of {self.size} batches, {rollouts} rollouts)"
+
     def append(self, batch: Samples) -> None:
+        """Add `batch` as the newest one; the oldest leaves if there are more than `size`."""
         self._batches = [*self._batches, batch][-self.size :]
         self._features = [*self._features, self._phi(batch.contexts)][-self.size :]
 
     @property
     def full(self) -> bool:
+        """True once there are `size` batches; learners only collect samples until then."""
         return len(self._batches) == self.size
 
     def pooled(self) -> Samples:
         """All samples as one batch, oldest first."""
         return Samples(
-            np.concatenate([batch.contexts for batch in self._batches]),
-            np.concatenate([batch.thetas for batch in self._batches]),
-            np.concatenate([batch.rewards for batch in self._batches]),
-            np.concatenate([batch.successes for batch in self._batches]),
+            contexts=np.concatenate([batch.contexts for batch in self._batches]),
+            thetas=np.concatenate([batch.thetas for batch in self._batches]),
+            rewards=np.concatenate([batch.rewards for batch in self._batches]),
+            successes=np.concatenate([batch.successes for batch in self._batches]),
         )
 
     def features(self) -> Array:
-        """Value features of the pooled samples, (N, m)."""
+        """(n, m): value features of the pooled samples."""
         return np.concatenate(self._features)
 
     def state(self) -> State:
+        """The batches as plain arrays, one after another, with the size of each."""
         sizes = np.array([len(batch) for batch in self._batches], dtype=np.int64)
         if not self._batches:
             return {"sizes": sizes}
@@ -51,15 +61,12 @@ class Buffer:
         }
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`; the features are computed again."""
         self._batches, self._features = [], []
         ends = np.cumsum(state["sizes"])
         for start, end in zip(ends - state["sizes"], ends, strict=True):
             rows = slice(int(start), int(end))
+            names = ("contexts", "thetas", "rewards", "successes")
             self.append(
-                Samples(
-                    *(
-                        np.array(state[name][rows], dtype=float)
-                        for name in ("contexts", "thetas", "rewards", "successes")
-                    )
-                )
+                Samples(**{name: np.array(state[name][rows], dtype=float) for name in names})
             )

@@ -1,29 +1,30 @@
-"""An episodic learner in its loop: ask, evaluate, tell."""
+"""An episodic learner as a training: ask, evaluate, tell."""
 
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_column, check_rows, mean_of_known
+from selfpaced.maths.arrays import Array, as_floats, check_column, check_rows, mean_of_known
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.randomness import generator_state, restored_generator
+from selfpaced.maths.randomness import Streams, generator_state, restored_generator
 from selfpaced.types import (
+    DiagnosticTask,
     Learner,
     Metrics,
-    NotingTask,
     Outcomes,
     Problem,
     Samples,
     Spent,
     State,
-    Streams,
     Task,
     TrajectoryTask,
+    part_of,
+    prefixed,
 )
 
-SAMPLED_CONTEXTS = 10  # of a teacher's batch, recorded for figures
+SAMPLED_CONTEXTS = 10  # contexts of a teacher's batch that are recorded for figures
 
 
 class EpisodicTraining:
@@ -35,22 +36,27 @@ class EpisodicTraining:
         self._learn, self._world = streams.learn, streams.world
         self._rollouts = 0
 
+    def __repr__(self) -> str:
+        return f"EpisodicTraining({self.learner!r}, {self._rollouts} rollouts)"
+
     @property
     def policy(self) -> LinearGaussianPolicy:
+        """The policy learned so far."""
         return self.learner.policy
 
     @property
     def spent(self) -> Spent:
+        """Rollouts used so far."""
         return Spent(self._rollouts, 0)
 
     def advance(self) -> dict[str, Any]:
         """One iteration: batches until one brings an update. The first also fills the buffer."""
-        notes: Counter[str] = Counter()
+        diagnostics: Counter[str] = Counter()
         while True:
             contexts = self.learner.context_distribution  # that the next batch is drawn from
             samples, metrics = self._batch()
-            if isinstance(self._problem.task, NotingTask):
-                notes.update(self._problem.task.notes())
+            if isinstance(self._problem.task, DiagnosticTask):
+                diagnostics.update(self._problem.task.diagnostics())
             if metrics:
                 break
         return {
@@ -59,78 +65,85 @@ class EpisodicTraining:
             "success": mean_of_known(samples.successes),
             "entropy": self.policy.entropy,
             **described(contexts, samples.contexts),
-            **notes,
+            **diagnostics,
             **metrics,
         }
 
     def _batch(self) -> tuple[Samples, Metrics]:
+        """Ask for a batch, evaluate it and tell the learner, which checks it."""
         contexts, thetas = self.learner.ask(self._learn)
-        outcomes = scored(self._problem.task, contexts, thetas, self._world)
+        outcomes = _evaluated(self._problem.task, contexts, thetas, self._world)
         self._rollouts += len(contexts)
-        rewards = outcomes.rewards + self._problem.reward_shift
-        samples = Samples(contexts, thetas, rewards, outcomes.successes)
+        rewards = as_floats("rewards", outcomes.rewards) + self._problem.reward_shift
+        successes = as_floats("successes", outcomes.successes)
+        samples = Samples(contexts, thetas, rewards, successes)
         return samples, self.learner.tell(samples)
 
     def measure(
         self, contexts: Array, rng: np.random.Generator, task: Task | None = None
     ) -> Outcomes:
-        """The policy as learnt, stochastic, on `contexts`."""
+        """Score the stochastic policy on `contexts`, in the problem's task or another one."""
         task = task or self._problem.task
         thetas = self.policy.sample(contexts, rng, task.theta_space)
-        return scored(task, contexts, thetas, rng)
+        return checked_outcomes(_evaluated(task, contexts, thetas, rng), len(contexts))
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
+        """(n, t, d): what the policy does over time; None if the task cannot tell."""
         task = self._problem.task
         if not isinstance(task, TrajectoryTask):
             return None
         return task.trajectories(contexts, self.policy.sample(contexts, rng, task.theta_space), rng)
 
     def state(self) -> State:
+        """Everything that later updates depend on, as plain arrays."""
         return {
             "rollouts": np.array(self._rollouts),
             "learn": generator_state(self._learn),
             "world": generator_state(self._world),
-            **{f"learner.{name}": value for name, value in self.learner.state().items()},
+            **prefixed("learner.", self.learner.state()),
         }
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
         self._rollouts = int(state["rollouts"])
         self._learn = restored_generator(state["learn"])
         self._world = restored_generator(state["world"])
         self.learner.restore(part_of(state, "learner."))
 
 
-def scored(task: Task, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
-    """Checked outcomes. The task gets copies: what it does to them must not be learned from."""
-    return checked(task.evaluate(contexts.copy(), thetas.copy(), rng), len(contexts))
-
-
 def described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
-    """Where the contexts are: the distribution, or what was drawn and a thin sample of that."""
+    """Where the contexts are, for a record: mean and covariance.
+
+    Of the `distribution` if there is one; otherwise of the contexts `drawn` (n, d), with a few of
+    these themselves.
+    """
     if distribution is not None:
         mean, covariance, sample = distribution.mean, distribution.covariance, {}
     else:
         mean = drawn.mean(axis=0)
         covariance = (drawn - mean).T @ (drawn - mean) / len(drawn)
-        thin = drawn[:: max(1, len(drawn) // SAMPLED_CONTEXTS)][:SAMPLED_CONTEXTS]
-        sample = {"context_sample": thin.round(6).tolist()}
+        few = drawn[:: max(1, len(drawn) // SAMPLED_CONTEXTS)][:SAMPLED_CONTEXTS]
+        sample = {"context_sample": few.round(6).tolist()}
     return {"context_mean": mean.tolist(), "context_covariance": covariance.tolist(), **sample}
 
 
 def checked_samples(samples: Samples, task: Task) -> Samples:
-    """`samples` that a learner may be told, or a ValueError that names the fault."""
+    """`samples` as arrays that a learner may learn from; a ValueError that names the fault.
+
+    Every learner calls it at the beginning of `tell`, and nobody else does.
+    """
     contexts = task.context_space.check("contexts", samples.contexts)
     if len(contexts) == 0:
         raise ValueError("samples must hold at least one rollout; got none")
     thetas = check_rows("thetas", samples.thetas, task.theta_space.dimension)
     if len(thetas) != len(contexts):
         raise ValueError(f"thetas must have {len(contexts)} rows, as contexts; got {len(thetas)}")
-    outcomes = checked(Outcomes(samples.rewards, samples.successes), len(contexts))
+    outcomes = checked_outcomes(Outcomes(samples.rewards, samples.successes), len(contexts))
     return Samples(contexts, thetas, *outcomes)
 
 
-def checked(outcomes: Outcomes, rows: int) -> Outcomes:
-    """`outcomes` of a task, or a ValueError that says what is wrong with them."""
+def checked_outcomes(outcomes: Outcomes, rows: int) -> Outcomes:
+    """`outcomes` of a task as arrays; a ValueError that says what is wrong with them."""
     rewards = check_column("rewards", outcomes.rewards, rows)
     successes = np.asarray(outcomes.successes, dtype=float)
     if successes.shape != (rows,):
@@ -143,6 +156,6 @@ def checked(outcomes: Outcomes, rows: int) -> Outcomes:
     return Outcomes(rewards, successes)
 
 
-def part_of(state: State, prefix: str) -> State:
-    """The entries of `state` whose names start with `prefix`, without it."""
-    return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+def _evaluated(task: Task, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
+    """The task's outcomes. It gets copies: what it does to them must not be learned from."""
+    return task.evaluate(contexts.copy(), thetas.copy(), rng)

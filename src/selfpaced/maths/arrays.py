@@ -1,4 +1,8 @@
-"""The array types of the library, and the checks at its public edge."""
+"""Array types, checks of what users pass in, and triangular solves.
+
+A check returns its argument in the type that the library works with, or raises a ValueError that
+names the argument, the rule and the value.
+"""
 
 import math
 import reprlib
@@ -10,12 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtrs
 
 Array = NDArray[np.float64]
+"""An array of floats, the type of nearly all arrays of the library."""
 BoolArray = NDArray[np.bool_]
+"""An array of truth values, mostly a mask over rows."""
 IntArray = NDArray[np.int64]
+"""An array of integers."""
 
 
 def as_floats(name: str, array: ArrayLike) -> Array:
-    """`array` of floats, or a ValueError that names it."""
+    """`array` as an array of floats; raise a ValueError if it cannot be one."""
     try:
         return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
@@ -24,7 +31,7 @@ def as_floats(name: str, array: ArrayLike) -> Array:
 
 
 def check_rows(name: str, array: ArrayLike, columns: int) -> Array:
-    """`array` as float (n, columns), or a ValueError that names the fault."""
+    """`array` as finite floats (n, columns); raise a ValueError otherwise."""
     rows = as_floats(name, array)
     if rows.ndim != 2 or rows.shape[1] != columns:
         raise ValueError(f"{name} must be (n, {columns}), one row per rollout; got {rows.shape}")
@@ -32,7 +39,7 @@ def check_rows(name: str, array: ArrayLike, columns: int) -> Array:
 
 
 def check_column(name: str, array: ArrayLike, rows: int) -> Array:
-    """`array` as float (rows,), or a ValueError that names the fault."""
+    """`array` as finite floats (rows,); raise a ValueError otherwise."""
     column = as_floats(name, array)
     if column.shape != (rows,):
         raise ValueError(f"{name} must be ({rows},), one value per rollout; got {column.shape}")
@@ -40,7 +47,10 @@ def check_column(name: str, array: ArrayLike, rows: int) -> Array:
 
 
 def check_vector(name: str, array: ArrayLike, length: int | None = None) -> Array:
-    """`array` as float (length,), finite; any length of at least 1 when none is given."""
+    """`array` as finite floats (length,); raise a ValueError otherwise.
+
+    Without a `length`, any length of at least 1 will do.
+    """
     vector = as_floats(name, array)
     expected = "one-dimensional and not empty" if length is None else f"({length},)"
     if vector.ndim != 1 or vector.size == 0 or (length is not None and vector.size != length):
@@ -51,7 +61,10 @@ def check_vector(name: str, array: ArrayLike, length: int | None = None) -> Arra
 
 
 def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array, Array]:
-    """`array` as a symmetric positive definite matrix, with its lower Cholesky factor."""
+    """`array` as a matrix (dimension, dimension), and its lower Cholesky factor.
+
+    Raise a ValueError unless the matrix is finite, symmetric and positive definite.
+    """
     matrix = as_floats(name, array)
     if matrix.shape != (dimension, dimension):
         raise ValueError(f"{name} must be ({dimension}, {dimension}); got {matrix.shape}")
@@ -69,59 +82,70 @@ def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array
 
 
 def check_positive(name: str, value: object) -> float:
-    """`value` as a float above zero and finite."""
+    """`value` as a float; raise a ValueError unless it is a number above 0 and finite."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
         raise ValueError(f"{name} must be above 0 and finite; got {value!r}")
     return float(value)
 
 
 def check_number(name: str, value: object) -> float:
-    """`value` as a finite float."""
+    """`value` as a float; raise a ValueError unless it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number; got {value!r}")
     return float(value)
 
 
 def check_at_least(name: str, value: object, least: int) -> int:
-    """`value` as an int that is not below `least`."""
+    """`value` as an int; raise a ValueError unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
 
 
 def check_kind(name: str, value: object, kind: type) -> None:
-    """That `value` is what it is taken for."""
+    """Raise a ValueError unless `value` is an instance of `kind`."""
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be a {kind.__name__}; got {value!r}")
 
 
 def has_method(value: object, name: str) -> bool:
-    """Whether `value` has that method, and is not a class that somebody forgot to call."""
+    """True if `value` has a method called `name`.
+
+    False for a class: then somebody forgot the brackets, as in `algorithm=SPRL`.
+    """
     return not isinstance(value, type) and callable(getattr(value, name, None))
 
 
 def mean_of_known(values: Array) -> float:
-    """The mean of what is not nan; nan where nothing is known."""
+    """The mean of those `values` that are not nan; nan if all are."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
 def frozen(array: ArrayLike | Sequence[float]) -> Array:
-    """A float copy that cannot be written to: values are replaced, never edited."""
-    copy = np.array(
-        array, dtype=float, order="C"
-    )  # one layout, so that restored values add up alike
+    """A copy as floats that cannot be written to: values are replaced, never edited.
+
+    Its memory layout is always C, so that sums over restored values round as they did before.
+    """
+    copy = np.array(array, dtype=float, order="C")
     copy.setflags(write=False)
     return copy
 
 
 def cholesky(matrix: Array) -> Array:
-    """The lower Cholesky factor; numpy.linalg.LinAlgError if `matrix` is not positive definite."""
+    """The lower triangular L with L L^T = `matrix`.
+
+    Raise a numpy.linalg.LinAlgError if `matrix` is not positive definite.
+    """
     return np.asarray(np.linalg.cholesky(matrix), dtype=float)
 
 
 def solve_lower(chol: Array, right: Array) -> Array:
-    """chol^-1 right for a lower triangular `chol`; LAPACK directly, for these systems are small."""
+    """chol^-1 right, for a lower triangular `chol`.
+
+    LAPACK is called directly: for systems this small, SciPy's own checks would take most of the
+    time.
+    """
     solution, info = dtrtrs(chol, right, lower=1)
     if info:
         raise np.linalg.LinAlgError("singular triangular matrix")
@@ -129,6 +153,7 @@ def solve_lower(chol: Array, right: Array) -> Array:
 
 
 def _finite_rows(name: str, array: Array) -> Array:
+    """`array`; raise a ValueError that shows the first row that is not finite."""
     finite = np.isfinite(array)
     if not finite.all():
         bad = np.flatnonzero(~(finite if array.ndim == 1 else finite.all(axis=1)))

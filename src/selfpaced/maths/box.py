@@ -1,4 +1,4 @@
-"""A box of bounds, and Gaussian samples truncated to it."""
+"""Boxes: the bounds of contexts and parameters, and Gaussian samples truncated to them."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,17 @@ from numpy.typing import ArrayLike
 
 from selfpaced.maths.arrays import Array, BoolArray, check_rows, check_vector, frozen
 
-TRIES = 100  # rejections before a sample is clipped, as in the authors' experiments
+TRIES = 100  # samples drawn for one row before it is clipped, as in the authors' experiments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Box:
-    """All x with low <= x <= high, coordinate by coordinate."""
+    """All points x with low <= x <= high in every coordinate."""
 
-    low: Array  # (d,)
-    high: Array  # (d,)
+    low: Array
+    """(d,): the lower bounds, finite."""
+    high: Array
+    """(d,): the upper bounds, finite and above `low`."""
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         lower = check_vector("low", low)
@@ -33,22 +35,25 @@ class Box:
 
     @property
     def dimension(self) -> int:
+        """d: the number of coordinates."""
         return len(self.low)
 
     @property
     def width(self) -> Array:
+        """(d,): high - low."""
         return self.high - self.low
 
     @property
     def centre(self) -> Array:
+        """(d,): the point halfway between `low` and `high`."""
         return (self.low + self.high) / 2
 
     def contains(self, points: Array) -> BoolArray:
-        """Which of the points (..., d) lie inside, bounds included."""
+        """(...): True for each of the `points` (..., d) that lies inside or on a bound."""
         return np.logical_and.reduce((points >= self.low) & (points <= self.high), axis=-1)
 
     def check(self, name: str, points: ArrayLike) -> Array:
-        """`points` as rows inside the box, or a ValueError that names the first one outside."""
+        """`points` as floats (n, d); raise a ValueError unless all lie in the box."""
         rows = check_rows(name, points, self.dimension)
         outside = np.flatnonzero(~self.contains(rows))
         if outside.size:
@@ -59,17 +64,18 @@ class Box:
         return rows
 
     def uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """(n, d) samples, uniform over the box."""
+        """(n, d): samples, uniform over the box."""
         return rng.uniform(self.low, self.high, size=(n, self.dimension))
 
     def truncated(self, means: Array, chol: Array, rng: np.random.Generator) -> Array:
-        """One sample per row of `means` (n, d) of N(mean, chol chol^T), truncated to the box.
+        """(n, d): one sample of N(mean, chol chol^T), truncated to the box, per row of `means`.
 
-        By rejection; a row whose `TRIES` samples all fell outside keeps the last one, clipped.
+        Samples outside of the box are drawn again. A row whose first `TRIES` samples all fell
+        outside keeps the last one, clipped to the box.
         """
         samples = means + rng.standard_normal(means.shape) @ chol.T
         outside = np.flatnonzero(~self.contains(samples))
-        for block in (3, 12, TRIES - 16):  # few tries at first: most rows need no more
+        for block in (3, 12, TRIES - 16):  # small blocks first: most rows need few tries
             if outside.size == 0:
                 return samples
             noise = rng.standard_normal((block, len(outside), self.dimension))

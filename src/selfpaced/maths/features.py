@@ -1,4 +1,8 @@
-"""Feature functions of a context: rows (n, d) in, rows (n, m) out."""
+"""Feature functions phi(c) of contexts: rows (n, d) in, rows (n, m) out.
+
+The policy's mean is linear in features, A phi(c), and so is the value function of the duals,
+V(c) = phi(c)^T v. The paper uses [1, c] for the policy and radial basis functions for V.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -13,28 +17,42 @@ from selfpaced.maths.box import Box
 
 
 class Features(Protocol):
-    """phi(c). `spec` is plain data from which `features_from` makes the same function again."""
+    """A feature function phi(c). One of its features must be 1 for every context."""
 
     @property
-    def inputs(self) -> int: ...
-    @property
-    def outputs(self) -> int: ...
-    @property
-    def constant(self) -> int:
-        """Which feature is 1 for every context."""
+    def inputs(self) -> int:
+        """d: the number of context dimensions."""
         ...
 
-    def __call__(self, contexts: Array) -> Array: ...
-    def spec(self) -> dict[str, Any]: ...
+    @property
+    def outputs(self) -> int:
+        """m: the number of features."""
+        ...
+
+    @property
+    def constant(self) -> int:
+        """Index of the feature that is 1 for every context."""
+        ...
+
+    def __call__(self, contexts: Array) -> Array:
+        """(n, m): phi(c) of each row of `contexts` (n, d)."""
+        ...
+
+    def spec(self) -> dict[str, Any]:
+        """Plain data from which `features_from` makes the same function again."""
+        ...
 
 
 @dataclass(frozen=True)
 class PolynomialFeatures:
-    """All monomials of the context up to `degree`: degree 0 is the constant, 1 is [1, c]."""
+    """All monomials of the context up to a degree: degree 0 gives [1], degree 1 gives [1, c]."""
 
     inputs: int
+    """d: the number of context dimensions."""
     degree: int
+    """Largest degree of a monomial, 0 or more. There are binomial(d + degree, degree) of them."""
     kind: ClassVar[str] = "polynomial"
+    """The name of this class in a `spec`."""
 
     def __post_init__(self) -> None:
         check_at_least("inputs", self.inputs, 1)
@@ -42,14 +60,17 @@ class PolynomialFeatures:
 
     @property
     def outputs(self) -> int:
+        """m: the number of monomials."""
         return len(self._monomials)
 
     @property
     def constant(self) -> int:
+        """Index of the feature that is 1 for every context."""
         return 0
 
     @property
     def _monomials(self) -> list[tuple[int, ...]]:
+        """For each monomial, the context dimensions that it multiplies."""
         return [
             factors
             for degree in range(self.degree + 1)
@@ -57,10 +78,12 @@ class PolynomialFeatures:
         ]
 
     def __call__(self, contexts: Array) -> Array:
+        """(n, m): the monomials of each row of `contexts` (n, d), in order of their degree."""
         columns = [contexts[:, list(factors)].prod(axis=1) for factors in self._monomials]
         return np.stack(columns, axis=1)
 
     def spec(self) -> dict[str, Any]:
+        """Plain data from which `features_from` makes the same function again."""
         return {"kind": self.kind, "inputs": self.inputs, "degree": self.degree}
 
 
@@ -70,44 +93,56 @@ def linear_features(inputs: int) -> PolynomialFeatures:
 
 
 def constant_features(inputs: int) -> PolynomialFeatures:
-    """phi(c) = [1]: a policy that does not look at the context."""
+    """phi(c) = [1], for a policy that does not depend on the context."""
     return PolynomialFeatures(inputs, 0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RBFFeatures:
-    """Normalised radial basis functions, and a constant one.
+    """Normalised radial basis functions, and a last feature that is 1 for every context.
 
-    Activation exp(-sum_d precision_d (c_d - centre_d)^2), divided by its sum over the centres.
+    With the centres m_1, ..., m_k and the precision p, the feature of the centre m_j is
+
+        phi_j(c) = b_j(c) / sum_l b_l(c),    b_j(c) = exp(-sum_d p_d (c_d - m_jd)^2).
     """
 
-    centres: Array  # (m, d)
-    precision: Array  # (d,), k in the facts sheet
+    centres: Array
+    """(k, d): one centre per row."""
+    precision: Array
+    """(d,): p, above 0. At a distance of 1 / sqrt(2 p_d) along dimension d, b_j is exp(-1/2)."""
     kind: ClassVar[str] = "rbf"
+    """The name of this class in a `spec`."""
 
     def __init__(self, centres: ArrayLike, precision: ArrayLike) -> None:
         points = np.asarray(centres, dtype=float)
         if points.ndim != 2 or points.size == 0:
-            raise ValueError(f"centres must be (m, d), one row per centre; got {points.shape}")
+            raise ValueError(f"centres must be (k, d), one row per centre; got {points.shape}")
         scale = check_vector("precision", precision, points.shape[1])
         if not (scale > 0).all():
             raise ValueError(f"precision must be above 0; got {scale.tolist()}")
         object.__setattr__(self, "centres", frozen(points))
         object.__setattr__(self, "precision", frozen(scale))
 
+    def __repr__(self) -> str:
+        return f"RBFFeatures({len(self.centres)} centres, {self.inputs} context dimensions)"
+
     @property
     def inputs(self) -> int:
+        """d: the number of context dimensions."""
         return self.centres.shape[1]
 
     @property
     def outputs(self) -> int:
+        """m: the number of features, one more than there are centres."""
         return len(self.centres) + 1
 
     @property
     def constant(self) -> int:
+        """Index of the feature that is 1 for every context: the last."""
         return len(self.centres)
 
     def __call__(self, contexts: Array) -> Array:
+        """(n, m): the features of each row of `contexts` (n, d)."""
         scale = np.sqrt(self.precision)
         c, m = contexts * scale, self.centres * scale
         exponent = 2 * c @ m.T - np.einsum("md,md->m", m, m)  # |c|^2 cancels when normalised
@@ -118,6 +153,7 @@ class RBFFeatures:
         return features
 
     def spec(self) -> dict[str, Any]:
+        """Plain data from which `features_from` makes the same function again."""
         return {
             "kind": self.kind,
             "centres": self.centres.tolist(),
@@ -128,10 +164,11 @@ class RBFFeatures:
 def rbf_grid(
     box: Box, counts: tuple[int, ...], precision: tuple[float, ...] | None = None
 ) -> RBFFeatures:
-    """RBFs on a regular grid: along each dimension the n interior points of n + 2 even ones.
+    """Radial basis functions on a regular grid over `box`.
 
-    Without a `precision` neighbours overlap as in the paper's gate task: the activation falls
-    to exp(-1/2) from one centre to the next.
+    Along dimension d the centres are the counts[d] interior points of counts[d] + 2 evenly spaced
+    ones, of which the first and the last are the bounds. Without a `precision` the basis functions
+    overlap as in the paper's gate task: b_j falls to exp(-1/2) at the neighbouring centre.
     """
     if len(counts) != box.dimension:
         raise ValueError(f"counts must have {box.dimension} entries; got {counts}")
@@ -147,9 +184,10 @@ def rbf_grid(
 
 
 def default_value_features(box: Box) -> Features:
-    """Value features for a context box nobody has tuned: at most 65 of them.
+    """Value features for contexts in `box`, where nobody has tuned any.
 
-    A grid of RBFs up to three dimensions; beyond that a grid explodes, and a quadratic serves.
+    Up to three dimensions they are a grid of at most 64 radial basis functions and the constant.
+    In more dimensions a grid would be too large, and all monomials up to degree 2 are used.
     """
     grids = {1: (20,), 2: (8, 8), 3: (4, 4, 4)}
     if box.dimension in grids:
@@ -164,9 +202,9 @@ _KINDS: dict[str, Callable[..., Features]] = {
 
 
 def features_from(spec: dict[str, Any]) -> Features:
-    """The feature function that `spec` describes."""
-    numbers = dict(spec)
-    kind = numbers.pop("kind", None)
+    """The feature function whose `spec` this is."""
+    arguments = dict(spec)
+    kind = arguments.pop("kind", None)
     if kind not in _KINDS:
         raise ValueError(f"features must be one of {sorted(_KINDS)}; got {kind!r}")
-    return _KINDS[kind](**numbers)
+    return _KINDS[kind](**arguments)

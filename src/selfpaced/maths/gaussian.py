@@ -1,4 +1,4 @@
-"""The multivariate Gaussian: a frozen value."""
+"""The multivariate Gaussian as a frozen value, and formulas for its density and entropy."""
 
 import math
 from dataclasses import dataclass
@@ -19,11 +19,14 @@ from selfpaced.maths.box import Box
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gaussian:
-    """N(mean, covariance)."""
+    """The Gaussian N(mean, covariance), for contexts or for policy parameters."""
 
-    mean: Array  # (d,)
-    covariance: Array  # (d, d)
-    chol: Array  # (d, d), lower: covariance = chol chol^T
+    mean: Array
+    """(d,): the mean."""
+    covariance: Array
+    """(d, d): the covariance, symmetric and positive definite."""
+    chol: Array
+    """(d, d): the lower Cholesky factor L of the covariance, L L^T = covariance; computed."""
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         checked = check_vector("mean", mean)
@@ -37,17 +40,21 @@ class Gaussian:
 
     @property
     def dimension(self) -> int:
+        """d: the number of dimensions."""
         return len(self.mean)
 
     def sample(self, n: int, rng: np.random.Generator, box: Box | None = None) -> Array:
-        """(n, d) samples, truncated to `box` if one is given."""
+        """(n, d): samples, truncated to `box` if one is given."""
         means = np.broadcast_to(self.mean, (n, self.dimension))
         if box is not None:
             return box.truncated(means, self.chol, rng)
         return means + rng.standard_normal(means.shape) @ self.chol.T
 
     def log_prob(self, points: Array) -> Array:
-        """(n,) log-densities of `points` (n, d); of the Gaussian itself, not of a truncated one."""
+        """(n,): log-densities of `points` (n, d).
+
+        They are those of the Gaussian itself, even where its samples are truncated to a box.
+        """
         return normal_log_prob(points - self.mean, self.chol)
 
     def kl(self, other: "Gaussian") -> float:
@@ -59,40 +66,44 @@ class Gaussian:
 
     @property
     def entropy(self) -> float:
+        """The entropy, in nats."""
         return normal_entropy(self.chol)
 
 
 def with_variance_floor(gaussian: Gaussian, floor: ArrayLike) -> Gaussian:
-    """`gaussian` with every diagonal entry of its covariance raised to at least `floor`."""
+    """`gaussian` with every diagonal entry of its covariance raised to at least `floor`.
+
+    `floor` is one variance for all dimensions, or (d,), one for each. Other entries stay.
+    """
     variances = np.diag(gaussian.covariance)
     raised = np.maximum(variances, floor)
     return Gaussian(gaussian.mean, gaussian.covariance + np.diag(raised - variances))
 
 
 def gaussian_over(box: Box, width: float = 0.25) -> Gaussian:
-    """A Gaussian at the box's centre whose standard deviations are `width` of the box's."""
+    """The Gaussian at the centre of `box`, with standard deviations of `width` times its width."""
     return Gaussian(box.centre, np.diag((check_positive("width", width) * box.width) ** 2))
 
 
 def normal_log_prob(deviations: Array, chol: Array) -> Array:
-    """log N(deviation | 0, chol chol^T) of each row (n, d)."""
+    """(n,): log N(x | 0, chol chol^T) of each row x of `deviations` (n, d)."""
     white = solve_lower(chol, deviations.T)
     constant = 0.5 * len(chol) * math.log(2 * math.pi) + log_det(chol)
     return -0.5 * np.einsum("dn,dn->n", white, white) - constant
 
 
 def normal_entropy(chol: Array) -> float:
-    """Entropy of N(., chol chol^T), in nats."""
+    """The entropy of a Gaussian with covariance chol chol^T, in nats."""
     return 0.5 * len(chol) * (1 + math.log(2 * math.pi)) + log_det(chol)
 
 
 def log_det(chol: Array) -> float:
-    """log det chol: half the log-determinant of chol chol^T."""
+    """log det chol for a triangular `chol`: half the log-determinant of chol chol^T."""
     return float(np.log(np.diag(chol)).sum())
 
 
 def checked_target(target: Gaussian, box: Box) -> Gaussian:
-    """`target`, or a ValueError if it is not one for contexts in `box`."""
+    """`target`; raise a ValueError unless it has the dimension of `box` and its mean inside."""
     if target.dimension != box.dimension:
         raise ValueError(f"target must have {box.dimension} dimensions; got {target.dimension}")
     if not box.contains(target.mean):

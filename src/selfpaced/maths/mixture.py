@@ -1,4 +1,12 @@
-"""Mixtures of Gaussians, fitted by expectation maximisation."""
+"""Mixtures of Gaussians, several sizes fitted at once by expectation maximisation.
+
+With the data x_i, i = 1, ..., n, the components N(m_j, S_j), their weights w_j and the smallest
+variance `floor`, every iteration computes the share p_ij of component j in point i and from it
+
+    p_ij = w_j N(x_i | m_j, S_j) / sum_l w_l N(x_i | m_l, S_l)
+    w_j = sum_i p_ij / n,   m_j = sum_i p_ij x_i / (n w_j)
+    S_j = sum_i p_ij x_i x_i^T / (n w_j) - m_j m_j^T + floor I.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,21 +15,29 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 
-ITERATIONS = 12
-TOLERANCE = 5e-3  # of the mean log-likelihood, between two iterations
+ITERATIONS = 12  # at most
+TOLERANCE = 5e-3  # nats per point: fitting ends once no mixture's log-likelihood gains more
 
 
 class Mixture(NamedTuple):
-    """k Gaussians over d dimensions."""
+    """A mixture of k Gaussians in d dimensions."""
 
-    weights: Array  # (k,)
-    means: Array  # (k, d)
-    covariances: Array  # (k, d, d)
-    log_likelihood: float  # of the data it was fitted to
+    weights: Array
+    """(k,): the probability of each component; they sum to 1."""
+    means: Array
+    """(k, d): the mean of each component."""
+    covariances: Array
+    """(k, d, d): the covariance of each component."""
+    log_likelihood: float
+    """Of all the data that it was fitted to, in nats, before the last iteration's changes."""
+
+    def __repr__(self) -> str:
+        k, d = self.means.shape
+        return f"Mixture({k} Gaussians, {d} dimensions, AIC {self.aic:.4g})"
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion: less is better."""
+        """Akaike's information criterion, 2 (parameters - log-likelihood): smaller is better."""
         k, d = self.means.shape
         parameters = k - 1 + k * d + k * d * (d + 1) / 2
         return 2 * parameters - 2 * self.log_likelihood
@@ -30,22 +46,25 @@ class Mixture(NamedTuple):
 def fit_mixtures(
     data: Array, sizes: Sequence[int], floor: float, rng: np.random.Generator
 ) -> list[Mixture]:
-    """A mixture for `data` (n, d) of each of `sizes`; variances at least `floor`.
+    """One mixture fitted to `data` (n, d) for each number of components in `sizes`.
 
-    Each starts from rows of the data. All are fitted at once, component under component: apart,
-    most of the time would go into small operations. The data shall be of order 1, and `floor`
-    not far below: moments are taken around zero.
+    Means start at rows of the data that lie far apart. `floor` is added to every variance. The data
+    must be of order 1 and `floor` not many orders smaller, because second moments are taken around
+    zero and rounding would hide small variances.
+
+    The components of all mixtures are rows of the same arrays: fitted one by one, most of the time
+    would go into small NumPy operations.
     """
     n, d = data.shape
-    firsts = np.cumsum([0, *sizes[:-1]])  # of each mixture, among all components
-    counts = np.repeat(sizes, sizes)  # (k,): of the mixture that a component belongs to
+    firsts = np.cumsum([0, *sizes[:-1]])  # row of each mixture's first component
+    counts = np.repeat(sizes, sizes)  # (k,): size of the mixture that each component is in
     means = data[[row for size in sizes for row in _spread(data, size, rng)]]
     least = floor * np.eye(d)
     covariances = np.cov(data.T).reshape(d, d) / counts[:, None, None] + least
     weights = 1.0 / counts
     before, likelihood = np.full(len(sizes), -np.inf), np.full(len(sizes), -np.inf)
     squares = (data[:, :, None] * data[:, None, :]).reshape(n, d * d)
-    powers = np.column_stack([np.ones(n), data, squares])  # of degree 0, 1 and 2
+    powers = np.column_stack([np.ones(n), data, squares])  # monomials of degree 0, 1 and 2
     for _ in range(ITERATIONS):
         logs = np.log(weights)[:, None] + _coefficients(means, covariances) @ powers.T  # (k, n)
         top = np.maximum.reduceat(logs, firsts)
@@ -70,7 +89,7 @@ def fit_mixtures(
 
 
 def _coefficients(means: Array, covariances: Array) -> Array:
-    """(k, 1 + d + d^2): the log densities as polynomials, 1 first, then x, then x x^T."""
+    """(k, 1 + d + d^2): each log-density as coefficients of 1, of x and of x x^T."""
     k, d = means.shape
     precisions = np.asarray(np.linalg.inv(covariances), dtype=float)
     linear = (precisions @ means[:, :, None])[:, :, 0]
@@ -80,7 +99,10 @@ def _coefficients(means: Array, covariances: Array) -> Array:
 
 
 def _spread(data: Array, k: int, rng: np.random.Generator) -> list[int]:
-    """k rows of `data`, each likely to be far from those before it (k-means++)."""
+    """Indices of k rows of `data`, each drawn with a chance that grows with its distance squared.
+
+    The distance is to the nearest row drawn before (k-means++).
+    """
     chosen = [int(rng.integers(len(data)))]
     nearest = ((data - data[chosen[0]]) ** 2).sum(axis=1)
     for _ in range(k - 1):

@@ -1,4 +1,7 @@
-"""The policy of the paper: linear in features of the context, Gaussian around that."""
+"""The policy of the paper, Gaussian around a mean that is linear in features of the context.
+
+Also: saving and loading policies, and the policies that learning starts from.
+"""
 
 import json
 import zipfile
@@ -31,14 +34,21 @@ from selfpaced.maths.network import NETWORK_FORMAT, NetworkPolicy, network_from
 FORMAT = "selfpaced-policy-1"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearGaussianPolicy:
-    """pi(theta | c) = N(theta | A phi(c), covariance)."""
+    """The policy pi(theta | c) = N(theta | A phi(c), covariance) of the paper (Sec. 4).
 
-    features: Features  # phi: (n, inputs) -> (n, m)
-    A: Array  # (d, m)
-    covariance: Array  # (d, d)
-    chol: Array  # (d, d), lower: covariance = chol chol^T
+    It draws the parameters theta of one episode, given the context c.
+    """
+
+    features: Features
+    """phi, which maps contexts (n, d_c) to features (n, m)."""
+    A: Array
+    """(d, m): the mean of theta is A phi(c)."""
+    covariance: Array
+    """(d, d): the covariance of theta, Sigma_theta in the paper; the same for every context."""
+    chol: Array
+    """(d, d): the lower Cholesky factor L of the covariance, L L^T = covariance; computed."""
 
     def __init__(self, features: Features, A: ArrayLike, covariance: ArrayLike) -> None:
         gains = np.asarray(A, dtype=float)
@@ -53,12 +63,19 @@ class LinearGaussianPolicy:
         object.__setattr__(self, "covariance", frozen(matrix))
         object.__setattr__(self, "chol", frozen(chol))
 
+    def __repr__(self) -> str:
+        return (
+            f"LinearGaussianPolicy({self.features.inputs} context dimensions, "
+            f"{self.dimension} parameters, entropy {self.entropy:.3g} nats)"
+        )
+
     @property
     def dimension(self) -> int:
+        """d: the number of parameters, the length of theta."""
         return len(self.A)
 
     def mean(self, contexts: ArrayLike) -> Array:
-        """A phi(c): (n, d) for contexts (n, inputs), (d,) for one context (inputs,)."""
+        """A phi(c): (n, d) for contexts (n, d_c), or (d,) for a single context (d_c,)."""
         rows = np.asarray(contexts, dtype=float)
         if rows.ndim <= 1:
             return self.mean(check_vector("contexts", rows, self.features.inputs)[None])[0]
@@ -67,18 +84,21 @@ class LinearGaussianPolicy:
         return self.features(rows) @ self.A.T
 
     def sample(self, contexts: Array, rng: np.random.Generator, box: Box | None = None) -> Array:
-        """One theta per context (n, d), truncated to `box` if one is given."""
+        """(n, d): one theta per row of `contexts` (n, d_c), truncated to `box` if one is given."""
         means = self.mean(contexts)
         if box is not None:
             return box.truncated(means, self.chol, rng)
         return means + rng.standard_normal(means.shape) @ self.chol.T
 
     def log_prob(self, thetas: Array, contexts: Array) -> Array:
-        """(n,) log-densities; of the Gaussian itself, not of a truncated one."""
+        """(n,): log-densities log pi(theta | c) of `thetas` (n, d) in `contexts` (n, d_c).
+
+        They are those of the Gaussian itself, even where its samples are truncated to a box.
+        """
         return normal_log_prob(thetas - self.mean(contexts), self.chol)
 
     def mean_kl(self, other: "LinearGaussianPolicy", contexts: Array) -> float:
-        """KL(self || other), the mean over `contexts` (n, inputs)."""
+        """The mean over `contexts` (n, d_c) of KL(self(. | c) || other(. | c)), in nats."""
         spread = solve_lower(other.chol, self.chol)
         apart = solve_lower(other.chol, (other.mean(contexts) - self.mean(contexts)).T)
         squares = float((spread**2).sum() + (apart**2).sum(axis=0).mean())
@@ -86,19 +106,19 @@ class LinearGaussianPolicy:
 
     @property
     def entropy(self) -> float:
-        """In nats; the same for every context."""
+        """The entropy of theta, in nats; the same for every context."""
         return normal_entropy(self.chol)
 
     def widened(self, factor: float) -> "LinearGaussianPolicy":
-        """The same mean with every standard deviation times `factor`.
+        """The policy with the same mean and every standard deviation multiplied by `factor`.
 
-        For starting again from a learned policy, e.g. on the real robot.
+        Use it to go on learning from a learned policy elsewhere, such as on the real robot.
         """
         variance = check_positive("factor", factor) ** 2
         return LinearGaussianPolicy(self.features, self.A, variance * self.covariance)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The policy as plain arrays, which `load_policy` understands."""
+        """The policy as plain arrays, from which `policy_from` makes it again."""
         return {
             "format": np.array(FORMAT),
             "features": np.array(json.dumps(self.features.spec())),
@@ -107,21 +127,22 @@ class LinearGaussianPolicy:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write the policy as one small .npz file."""
+        """Write the policy to `path`, one small .npz file, which `load_policy` reads."""
         np.savez(_npz(path), allow_pickle=False, **self.arrays())
 
 
-Policy = LinearGaussianPolicy | NetworkPolicy  # of episodes; of steps
+Policy = LinearGaussianPolicy | NetworkPolicy
+"""A policy of either kind: it chooses parameters once per episode, or an action at every step."""
 
 
 def load_policy(path: str | Path) -> Any:
-    """The policy that `save` wrote to `path`, or a run kept there.
+    """The policy in the file `path`, written by `LinearGaussianPolicy.save` or by a run.
 
-    A `LinearGaussianPolicy`, or the `NetworkPolicy` of a run that learned step by step.
+    It is a `LinearGaussianPolicy`, or a `NetworkPolicy` if the run learned step by step.
     """
     file = _npz(path)
     if file.exists() and not zipfile.is_zipfile(file):
-        raise ValueError(f"path must be a saved policy; {file} is damaged or none")
+        raise ValueError(f"path must be a saved policy; {file} is damaged or not an .npz file")
     try:
         with np.load(file, allow_pickle=False) as arrays:
             found = str(arrays["format"]) if "format" in arrays else ""
@@ -133,7 +154,7 @@ def load_policy(path: str | Path) -> Any:
 
 
 def policy_from(arrays: dict[str, NDArray[Any]]) -> Policy:
-    """The policy whose `arrays` these are."""
+    """The policy whose `arrays` these are, of either kind."""
     if str(arrays["format"]) == NETWORK_FORMAT:
         return network_from(arrays)
     features = features_from(json.loads(str(arrays["features"])))
@@ -141,14 +162,18 @@ def policy_from(arrays: dict[str, NDArray[Any]]) -> Policy:
 
 
 def constant_policy(features: Features, gaussian: Gaussian) -> LinearGaussianPolicy:
-    """The policy that draws theta from `gaussian` whatever the context."""
+    """The policy that draws theta from `gaussian` in every context."""
     A = np.zeros((gaussian.dimension, features.outputs))
     A[:, features.constant] = gaussian.mean
     return LinearGaussianPolicy(features, A, gaussian.covariance)
 
 
 def default_policy(theta_space: Box, contexts: int) -> LinearGaussianPolicy:
-    """A first policy over a box of parameters: its centre, a quarter of its width as deviation."""
+    """The policy that learning starts from if none is given, linear in the `contexts` dimensions.
+
+    In every context its mean is the centre of `theta_space`, and its standard deviations are a
+    quarter of the box's width.
+    """
     return constant_policy(linear_features(contexts), gaussian_over(theta_space))
 
 

@@ -1,4 +1,12 @@
-"""Movements as weighted basis functions over time (appendix, the ProMP of both robot tasks)."""
+"""Basis functions over time, which the movements of both robot tasks weigh (appendix C, ProMPs).
+
+A movement is u(t) = theta^T psi(t) with the parameters theta and k Gaussian basis functions psi_j
+of width L around the centres c_j:
+
+    psi_j(t) = b_j(t) / sum_l b_l(t),    b_j(t) = exp(-(t - c_j)^2 / (2 L)).
+
+The paper prints b_j without the minus sign, and calls the number of basis functions L as well.
+"""
 
 import numpy as np
 
@@ -6,9 +14,10 @@ from selfpaced.maths.arrays import Array
 
 
 def basis(times: Array, centres: Array, width: float) -> Array:
-    """(t, k): activation of each of k Gaussian bases at each of t times, each row summing to 1.
+    """(t, k): psi_j of each of k basis functions at each of t times; every row sums to 1.
 
-    b_j = exp(-(t - c_j)^2 / 2L) with L = `width`, over their sum; the paper prints no minus sign.
+    `times` (t,) and `centres` (k,) have the same unit, and `width`, L, that unit squared. In the
+    paper a movement lasts from 0 to 1.
     """
     exponents = -((times[:, None] - centres) ** 2) / (2.0 * width)
     activations = np.exp(exponents - exponents.max(axis=1, keepdims=True))
@@ -16,7 +25,7 @@ def basis(times: Array, centres: Array, width: float) -> Array:
 
 
 def basis_velocity(times: Array, centres: Array, width: float) -> Array:
-    """(t, k): the derivative of `basis` in time."""
+    """(t, k): the derivative of `basis` with respect to time."""
     activations = basis(times, centres, width)
-    slopes = -(times[:, None] - centres) / width  # of the exponents
+    slopes = -(times[:, None] - centres) / width  # derivatives of the exponents
     return activations * (slopes - (activations * slopes).sum(axis=1, keepdims=True))

@@ -1,7 +1,16 @@
-"""The duals of SPRL and C-REPS: one soft maximum, one Newton minimiser, the sample weights.
+"""The duals of SPRL and C-REPS, their minimisation by Newton's method, and the sample weights.
 
-Both duals are sums of soft maxima over the samples, linear terms and a ridge on v, where
-V(c) = phi(c)^T v. Value, gradient, Hessian and sample weights all fall out of the soft maximum.
+Each dual is a sum of soft maxima over the samples, linear terms and a ridge on v, where
+V(c) = phi(c)^T v is the value function:
+
+    soft_max(x, eta) = eta log(1/N sum_i exp(x_i / eta))
+    SPRL, Eq. 9 (eq:sprl_dual)    (eta_p + eta_mu) eps + soft_max(A, eta_p)
+                                      + soft_max(beta, alpha + eta_mu)
+    C-REPS, Sec. 2                eta eps + E_mu[V(c)] + soft_max(A, eta)
+
+with the advantage A = R - V and beta = alpha log(mu / q) + V (Eq. 8, eq:sprl_opt). The gradient of
+a soft maximum in x are the sample weights, exp(A / eta_p) of the policy (Eq. 1, eq:creps_opt) and
+exp(beta / (alpha + eta_mu)) of the contexts (Eq. 8), both normalised to sum to 1.
 """
 
 from collections.abc import Callable
@@ -17,22 +26,26 @@ from selfpaced.maths.arrays import Array, BoolArray
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 ETA_FLOOR = 1e-6  # lower bound of the temperatures in the scaled dual
 UNSEEN = 1e-10  # features with no larger value among the samples are left out of the dual
-ROUGH = 0.03  # accuracy of temperatures that only set a scale or a start
-LARGEST_SHARE = 0.9  # of log(samples), the largest KL that weights over the samples may be asked
+ROUGH = 0.03  # relative accuracy of temperatures that only set a scale or a starting point
+LARGEST_SHARE = 0.9  # largest epsilon, as a share of log(samples), the largest KL of any weights
 
 PolicyWeights = Literal["creps", "derived"]
+"""Which weights the policy is fitted with; see `sprl_weights`."""
 
 
 class SoftMax(NamedTuple):
-    """The soft maximum of x at temperature eta."""
+    """The soft maximum of x (N,) at a temperature eta, with its derivatives."""
 
-    value: float  # eta log E[exp(x / eta)]
-    weights: Array  # its gradient in x: the sample weights, which sum to 1
-    kl: float  # minus its derivative in eta: KL(weights || uniform)
+    value: float
+    """eta log(1/N sum_i exp(x_i / eta)), between the mean and the maximum of x."""
+    weights: Array
+    """(N,): its gradient in x, proportional to exp(x / eta): the sample weights, which sum to 1."""
+    kl: float
+    """Minus its derivative in eta, which is KL(weights || uniform), in nats."""
 
 
 def soft_max(x: Array, eta: float) -> SoftMax:
-    """eta log E[exp(x / eta)] over the samples x (N,), with both its derivatives."""
+    """eta log(1/N sum_i exp(x_i / eta)) over the samples x (N,), with its derivatives."""
     top = float(x.max())
     shifted = (x - top) / eta
     weights = np.exp(shifted)
@@ -43,11 +56,12 @@ def soft_max(x: Array, eta: float) -> SoftMax:
 
 
 def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
-    """The eta that minimises eta epsilon + soft_max(x, eta): KL(weights || uniform) = epsilon.
+    """The eta that minimises eta epsilon + soft_max(x, eta): there the weights' KL is epsilon.
 
-    The KL falls from log(N / k) at eta = 0, k being the number of largest x, to 0. If epsilon is
-    not below log(N / k) the bound is inactive and the answer is a vanishing temperature that
-    weighs the k largest alike; if all x are equal any temperature does. `accuracy` is relative.
+    If k of the N samples share the largest x, KL(weights || uniform) falls from log(N / k) at
+    eta = 0 to 0 at infinity. For an epsilon of at least log(N / k) the bound is inactive: the
+    result is so small a temperature that the k largest share all weight equally. If all x are
+    equal, every temperature is a minimum and the result is 1. `accuracy` is relative.
     """
     gaps = x.max() - x
     mean_gap = float(gaps.mean())
@@ -69,32 +83,47 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
 
 @dataclass(frozen=True)
 class Term:
-    """One soft maximum of a dual: over x = base + sign V, at temperature eta + offset."""
+    """One soft maximum of a dual, over x = base + sign V, at the temperature eta + offset."""
 
-    base: Array  # (N,)
+    base: Array
+    """(N,): the part of x that does not depend on V."""
     sign: float
+    """Of V in x: -1 in the advantage R - V, 1 in beta."""
     offset: float
+    """Added to eta: alpha for the contexts, 0 for the policy."""
 
 
 class Evaluation(NamedTuple):
-    """A dual at one point. The Hessian costs more than the rest and is made on demand."""
+    """A dual's value and derivatives at one point z = (one eta per term, v)."""
 
     value: float
-    gradient: Array  # in z = (one eta per term, v)
+    """The value of the dual."""
+    gradient: Array
+    """Its gradient in z."""
     maxima: list[SoftMax]
+    """The soft maximum of each term."""
     hessian: Callable[[], Array]
+    """Computes its Hessian in z, which costs more than everything else."""
 
 
 @dataclass(frozen=True)
 class Dual:
-    """A function of z = (one eta per term, v), convex for eta > -offset."""
+    """A dual as a function of z = (one eta per term, v), convex where every eta > -offset.
+
+    linear^T z + ridge |v|^2 + the sum over the terms of soft_max(base + sign V, eta + offset).
+    """
 
     terms: tuple[Term, ...]
-    features: Array  # (N, m): phi(c) of every sample
-    linear: Array  # coefficients of z
+    """The soft maxima: two in SPRL, one in C-REPS."""
+    features: Array
+    """(N, m): phi(c) of every sample."""
+    linear: Array
+    """(terms + m,): the coefficients of z in the linear part."""
     ridge: float
+    """Weight of |v|^2."""
 
     def __call__(self, z: Array) -> Evaluation:
+        """The dual at z, with its derivatives."""
         k = len(self.terms)
         v = z[k:]
         V = self.features @ v
@@ -134,11 +163,11 @@ def sprl_dual(
     epsilon: float,
     ridge: float,
 ) -> Dual:
-    """G(eta_p, eta_mu, V) of Eq. 9 (eq:sprl_dual), with log_ratio = log mu(c) - log q(c).
+    """The dual G(eta_p, eta_mu, V) of SPRL, Eq. 9 (eq:sprl_dual).
 
-    (eta_p + eta_mu) eps + soft_max(A, eta_p) + soft_max(beta, alpha + eta_mu), where A = R - V
-    and beta = alpha log_ratio + V (Eq. 8). G is convex and is minimised, as Sec. 3.1 says;
-    Algorithm 1 prints argmax.
+    G = (eta_p + eta_mu) eps + soft_max(A, eta_p) + soft_max(beta, alpha + eta_mu), where A = R - V,
+    beta = alpha log_ratio + V (Eq. 8) and log_ratio = log mu(c) - log q(c). G is convex and is
+    minimised, as Sec. 3.1 says; Algorithm 1 prints argmax, a misprint.
     """
     policy = Term(rewards, -1.0, 0.0)
     contexts = Term(alpha * log_ratio, 1.0, alpha)
@@ -149,32 +178,40 @@ def sprl_dual(
 def creps_dual(
     rewards: Array, features: Array, mean_features: Array, *, epsilon: float, ridge: float
 ) -> Dual:
-    """The C-REPS dual of Sec. 2, eta eps + E_mu[V(c)] + soft_max(R - V, eta).
+    """The dual G(eta, V) of C-REPS, of the unnumbered formula in Sec. 2.
 
-    The paper's formula leaves out E_mu[V(c)] = mean_features^T v, without which the dual falls
-    without bound as V grows; see test_duals_ignore_a_constant_shift_of_V.
+    G = eta eps + E_mu[V(c)] + soft_max(A, eta) with A = R - V. The paper's formula leaves out
+    E_mu[V(c)] = mean_features^T v, without which the dual falls without bound as V grows; see
+    test_duals_ignore_a_constant_shift_of_V. `mean_features` (m,) are E_mu[phi(c)], or the mean over
+    the buffer where contexts are not drawn from the target.
     """
     return Dual((Term(rewards, -1.0, 0.0),), features, np.r_[epsilon, mean_features], ridge)
 
 
 class Minimum(NamedTuple):
-    """Where a minimiser stopped, and how well that is a minimum."""
+    """Where the minimiser stopped, and how exact a minimum that is."""
 
     z: Array
+    """(one eta per term, v)."""
     maxima: list[SoftMax]
+    """The soft maximum of each term at z."""
     steps: int
-    gradient: float  # largest |projected gradient|
+    """Newton steps taken."""
+    gradient: float
+    """Largest absolute entry of the gradient, without what pushes an eta against its floor."""
     converged: bool
+    """True if `gradient` is at most `TOLERANCE`."""
 
 
 def minimise(dual: Dual, start: Array, floor: float = ETA_FLOOR) -> Minimum:
     """The minimum of `dual` over v and eta >= floor, by Newton's method from `start`.
 
-    With few samples and vanishing temperatures the soft maxima turn into maxima, whose corners
-    stop Newton's method. Then the floor is lowered to its value step by step, each solve
-    starting at the last one's answer.
+    With few samples and temperatures near 0 the soft maxima turn into maxima, whose corners stop
+    Newton's method. Then it starts again with a floor of 1, which is lowered to `floor` in
+    steps; each solve starts where the last one ended.
     """
-    # Features that no sample sees (contexts far from their centres) have no say: v = 0 there.
+    # Features that are about 0 for every sample, all contexts being far from their centres, are
+    # left out: nothing but the ridge determines their v, which is therefore 0.
     k = len(dual.terms)
     seen = np.maximum(np.abs(dual.features).max(axis=0), np.abs(dual.linear[k:])) > UNSEEN
     if not seen.all():
@@ -198,8 +235,9 @@ def minimise(dual: Dual, start: Array, floor: float = ETA_FLOOR) -> Minimum:
 def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Minimum:
     """Newton's method over v and eta >= floor.
 
-    A temperature at its floor and pushed against it is held there. A step takes no temperature
-    below a tenth of itself, since the soft maximum is singular at zero.
+    An eta at its floor is held there while the gradient pushes it further down. No step lowers a
+    temperature eta + offset to less than a tenth of itself, since the soft maximum is singular
+    at 0.
     """
     k = len(dual.terms)
     offsets = np.array([term.offset for term in dual.terms])
@@ -210,7 +248,8 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     while np.abs(projected).max() > TOLERANCE and steps < max_steps:
         steps += 1
         hessian = point.hessian()
-        # Where one sample has all the weight there is no curvature: grow tenfold at most.
+        # Where one sample has all the weight the curvature in eta is 0 and the step would be
+        # infinite: limit it to ten times the temperature.
         least_curvature = np.abs(point.gradient[:k]) / (10.0 * (z[:k] + offsets))
         for i in range(k):
             hessian[i, i] = max(hessian[i, i], least_curvature[i])
@@ -223,22 +262,32 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
         least = np.maximum(floor, 0.1 * (z[:k] + offsets) - offsets)
         moved = _line_search(dual, z, point, direction, least)
         if moved is None:
-            break  # no step lowers the dual any more: rounding has the last word
+            break  # rounding hides any further progress
         z, point = moved
         projected = _projected(point.gradient, z, k, floor)
     largest = float(np.abs(projected).max())
-    return Minimum(z, point.maxima, steps, largest, largest <= TOLERANCE)
+    return Minimum(
+        z=z,
+        maxima=point.maxima,
+        steps=steps,
+        gradient=largest,
+        converged=largest <= TOLERANCE,
+    )
 
 
 def _projected(gradient: Array, z: Array, k: int, floor: float) -> Array:
-    """The gradient without what pushes one of the k temperatures against the floor."""
+    """The gradient, with 0 for each of the k etas that it pushes against the floor."""
     projected = gradient.copy()
     projected[:k] = np.where(z[:k] <= floor, np.minimum(gradient[:k], 0.0), gradient[:k])
     return projected
 
 
 def _newton_direction(hessian: Array, gradient: Array, held: BoolArray) -> Array:
-    """-H^-1 g, the held temperatures standing still; scaled to a unit diagonal, then jittered."""
+    """-H^-1 g, with 0 for the etas that are `held`.
+
+    H is scaled to a unit diagonal; a small multiple of the identity is added until Cholesky
+    succeeds.
+    """
     n = len(gradient)
     scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
     H = hessian * scale * scale[:, None]
@@ -257,10 +306,11 @@ def _newton_direction(hessian: Array, gradient: Array, held: BoolArray) -> Array
 def _line_search(
     dual: Dual, z: Array, point: Evaluation, direction: Array, least: Array
 ) -> tuple[Array, Evaluation] | None:
-    """The first of the steps 1, 1/4, 1/16, ... along `direction` that makes enough progress.
+    """The first of the steps 1, 1/4, 1/16, ... along `direction` that makes progress; None if none.
 
-    Along the line the dual is convex, so a slope that is still downhill means progress; so does
-    Armijo's rule; and where the values agree to rounding, a slope that has halved.
+    A step makes progress if the dual, which is convex along the line, still falls where it ends;
+    if it obeys Armijo's rule; or, where both values agree to rounding, if the slope has halved.
+    The first step is shortened so that no eta falls below its `least` value.
     """
     k = len(least)
     slope = float(point.gradient @ direction)
@@ -286,33 +336,53 @@ def _line_search(
 
 
 class Weights(NamedTuple):
-    """What a dual says of the samples."""
+    """The sample weights at a dual's minimum, and how it was found."""
 
-    policy: Array  # (N,), sums to 1
-    contexts: Array  # (N,), sums to 1
+    policy: Array
+    """(N,): w^pi, the weight of each sample for the policy; they sum to 1."""
+    contexts: Array
+    """(N,): w^mu, the weight of each sample for the contexts; they sum to 1. C-REPS: all equal."""
     eta_p: float
+    """Temperature of the policy's weights, in the unit of the reward; eta in C-REPS."""
     eta_mu: float
-    multipliers: Array  # where the dual is least, in units of reward: the next warm start
+    """Temperature of the contexts' weights without alpha, in the unit of the reward; or 0."""
+    multipliers: Array
+    """All etas and v at the minimum, in the unit of the reward; the next solve starts there."""
     steps: int
-    gradient: float  # largest |projected gradient| of the scaled dual
+    """Newton steps taken."""
+    gradient: float
+    """Largest absolute entry of the scaled dual's projected gradient; about 0 at a minimum."""
     converged: bool
-    clamped: bool  # epsilon exceeded what so few samples allow
+    """True if the gradient is small enough for a minimum."""
+    clamped: bool
+    """True if epsilon was lowered because so few samples cannot have weights that far apart."""
 
 
 def reps_weights(rewards: Array, epsilon: float) -> Weights:
-    """Weights of plain REPS: minimise eta eps + soft_max(R, eta) over eta alone.
+    """Sample weights of plain REPS, exp(R / eta), where eta minimises eta eps + soft_max(R, eta).
 
-    This is SPRL at alpha = 0. There nothing ties the contexts down, so the optimum of the joint
-    problem has V = 0 and one temperature for policy and contexts. The dual of Eq. 9 is degenerate
-    there: it drives V and eta_mu to 0 together, and only their ratio would set the weights.
+    This is SPRL at alpha = 0. Then nothing ties the contexts to the target, so the optimum of the
+    joint problem (Eq. 2 and 3) has V = 0 and the same weights for policy and contexts. The dual of
+    Eq. 9 is degenerate there: V and eta_mu go to 0 together, and only their ratio, which no
+    minimiser can find, sets the weights.
     """
     epsilon, clamped = _clamp(epsilon, len(rewards))
     eta = temperature(rewards, epsilon)
     weights, kl = soft_max(rewards, eta)[1:]
-    inactive = kl < epsilon  # the temperature vanished: the bound does not bind
+    inactive = kl < epsilon  # the temperature is near 0 and the best samples have all weight
     gradient = 0.0 if inactive else abs(kl - epsilon)
     none = np.zeros(0)
-    return Weights(weights, weights, eta, eta, none, 0, gradient, gradient <= 1e-6, clamped)
+    return Weights(
+        policy=weights,
+        contexts=weights,
+        eta_p=eta,
+        eta_mu=eta,
+        multipliers=none,
+        steps=0,
+        gradient=gradient,
+        converged=gradient <= 1e-6,
+        clamped=clamped,
+    )
 
 
 def sprl_weights(
@@ -326,12 +396,19 @@ def sprl_weights(
     start: Array | None = None,
     policy_weights: PolicyWeights = "creps",
 ) -> Weights:
-    """Sample weights of Algorithm 1 at the minimum of `sprl_dual`; `start` the last multipliers.
+    """The sample weights of Algorithm 1, at the minimum of `sprl_dual`.
 
-    "creps": w_pi = exp(A / eta_p), as the paper's experiments. "derived": the weights that
-    follow from the optimality conditions (appendix A), exp(A / eta_p - beta / (alpha + eta_mu)).
-    At alpha = 0 both are those of REPS: with V = 0, beta is 0 and there is nothing to divide by.
-    The ridge is in units of the reward's temperature, so that scaled rewards learn alike.
+    Contexts: w^mu = exp(beta / (alpha + eta_mu)) (Eq. 8). Policy, by `policy_weights`:
+
+        "creps"      w^pi = exp(A / eta_p)                               Algorithm 1
+        "derived"    w^pi = exp(A / eta_p - beta / (alpha + eta_mu))     appendix A
+
+    "derived" follows from the optimality conditions; the paper's experiments use "creps", because
+    the second term made poor updates. At alpha = 0 both are the weights of `reps_weights`.
+
+    `start` are the `multipliers` of the last update. The dual is solved with rewards in units of
+    their temperature at V = 0, and `ridge` is meant in that unit, so that multiplying all rewards
+    and alpha by a constant does not change the weights.
     """
     if alpha == 0.0:
         return reps_weights(rewards, epsilon)
@@ -350,15 +427,15 @@ def sprl_weights(
         exponent = (scaled - V) / eta_p - (alpha * log_ratio + V) / (alpha + eta_mu)
         w_policy = soft_max(exponent, 1.0).weights
     return Weights(
-        w_policy,
-        w_contexts,
-        unit * eta_p,
-        unit * eta_mu,
-        unit * minimum.z,
-        minimum.steps,
-        minimum.gradient,
-        minimum.converged,
-        clamped,
+        policy=w_policy,
+        contexts=w_contexts,
+        eta_p=unit * eta_p,
+        eta_mu=unit * eta_mu,
+        multipliers=unit * minimum.z,
+        steps=minimum.steps,
+        gradient=minimum.gradient,
+        converged=minimum.converged,
+        clamped=clamped,
     )
 
 
@@ -372,11 +449,13 @@ def creps_weights(
     temperature_floor: float = 0.0,
     start: Array | None = None,
 ) -> Weights:
-    """Sample weights of C-REPS at the minimum of `creps_dual`; `start` the last multipliers.
+    """The sample weights of C-REPS, exp(A / eta) (Eq. 1), at the minimum of `creps_dual`.
 
-    `temperature_floor` keeps eta above that many standard deviations of the rewards. Without it
-    eta follows the best samples' last digits and rare disasters cost nothing: all samples that
-    are worse than those have no weight, whether by a hair or by a hundred.
+    `temperature_floor` is the smallest eta, in standard deviations of the rewards. Without it eta
+    can become as small as the differences between the best samples. Then all other samples have
+    no weight, and a rare disaster counts no more than a slightly worse sample.
+
+    `start` are the `multipliers` of the last update; the `ridge` is as in `sprl_weights`.
     """
     epsilon, clamped = _clamp(epsilon, len(rewards))
     unit = _unit(rewards, epsilon)
@@ -385,40 +464,43 @@ def creps_weights(
     floor = max(ETA_FLOOR, temperature_floor * float(scaled.std()))
     cold = np.r_[max(1.0, floor), np.zeros(features.shape[1])]
     minimum = minimise(dual, _start(cold, start, unit), floor)
-    weights = minimum.maxima[0].weights
     return Weights(
-        weights,
-        np.full(len(rewards), 1 / len(rewards)),
-        unit * float(minimum.z[0]),
-        0.0,
-        unit * minimum.z,
-        minimum.steps,
-        minimum.gradient,
-        minimum.converged,
-        clamped,
+        policy=minimum.maxima[0].weights,
+        contexts=np.full(len(rewards), 1 / len(rewards)),
+        eta_p=unit * float(minimum.z[0]),
+        eta_mu=0.0,
+        multipliers=unit * minimum.z,
+        steps=minimum.steps,
+        gradient=minimum.gradient,
+        converged=minimum.converged,
+        clamped=clamped,
     )
 
 
 def _start(cold: Array, last: Array | None, unit: float) -> Array:
-    """The last multipliers in the new unit; without any, the cold start."""
+    """The `last` multipliers in the new unit of reward; the `cold` start if there are none."""
     return cold if last is None or last.shape != cold.shape else last / unit
 
 
 def effective_samples(weights: Array) -> float:
-    """1 / sum w^2 of weights that sum to 1: how many equal samples they are worth."""
+    """1 / sum_i w_i^2 for `weights` (n,) that sum to 1: how many equal samples they are worth."""
     return 1.0 / float(weights @ weights)
 
 
 def _clamp(epsilon: float, samples: int) -> tuple[float, bool]:
-    """epsilon, or LARGEST_SHARE of log(samples): weights cannot be log(samples) from uniform."""
+    """epsilon, at most LARGEST_SHARE of log(samples), and True if it was lowered to that.
+
+    log(samples) is the KL from uniform weights of a single sample with all weight; no KL is larger.
+    """
     largest = max(LARGEST_SHARE * float(np.log(samples)), 1e-12)
     return (largest, True) if epsilon > largest else (epsilon, False)
 
 
 def _unit(rewards: Array, epsilon: float) -> float:
-    """The reward that counts as 1 in the scaled dual: the temperature of the problem at V = 0.
+    """The unit of reward of the scaled dual: the temperature of the problem at V = 0.
 
-    The standard deviation would not do: one outlier of -1e8 would hide all other differences.
+    The standard deviation would not do: after one outlier of -1e8 all other rewards would seem
+    equal.
     """
     ties = np.count_nonzero(rewards == rewards.max())
     reachable = 0.5 * float(np.log(len(rewards) / ties))

@@ -1,1 +1,1 @@
-"""From stored runs to tables and figures. Nothing here simulates."""
+"""From stored runs to tables, figures and pages. Only `scene.py` and `watch.py` simulate."""

@@ -1,27 +1,22 @@
 """Stored runs as arrays: one group per experiment and algorithm, one row per seed."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from selfpaced.experiments import EXPERIMENTS
-from selfpaced.experiments.setting import Setting, setting_from_spec, setting_of
-from selfpaced.files import differences
+from selfpaced.experiments.report_info import info_of
 from selfpaced.maths.arrays import Array
-from selfpaced.packed import packed_setting, read_packed
-from selfpaced.store import StoredRun, finished_runs, read_settings
+from selfpaced.store.experiment_info import ExperimentInfo, info_from_spec, read_infos
+from selfpaced.store.packed import packed_info, read_packed
+from selfpaced.store.reading import StoredRun, finished_runs
+from selfpaced.store.spec import differences, edited_code, without_code
 
-LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # the paper's band
-ORDER = (
-    "sprl",
-    "sprl-ready",
-    "creps",
-    "cmaes",
-    "goalgan",
-    "saggriac",
-    "ppo",
-)  # in tables and legends
+LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9  # quantiles over seeds, as in the paper's figures
+# Order of the algorithms in tables and legends; others follow by name.
+ORDER = ("sprl", "sprl-mastery", "creps", "cmaes", "goalgan", "saggriac", "ppo")
 
 
 @dataclass(frozen=True)
@@ -29,12 +24,22 @@ class Group:
     """The finished runs of one algorithm on one experiment."""
 
     experiment: str
+    """Name of the experiment."""
     algorithm: str
+    """Name of the algorithm within the experiment."""
     runs: tuple[StoredRun, ...]
+    """One finished run per seed."""
+
+    def __repr__(self) -> str:
+        success = f"{np.median(self.success):.2f}" if self.runs else "unknown"
+        return (
+            f"Group({self.experiment}, {self.algorithm}, {len(self.runs)} seeds, "
+            f"median success {success})"
+        )
 
     @property
     def success(self) -> Array:
-        """(seeds,): final success on the target."""
+        """(seeds,): final success rate on the target; nan where the task defines no success."""
         return np.array([run.result["target_success"] for run in self.runs], dtype=float)
 
     @property
@@ -44,7 +49,7 @@ class Group:
 
     @property
     def success_at_mean(self) -> Array:
-        """(seeds,): final success at the target's mean."""
+        """(seeds,): final success rate at the target's mean."""
         return np.array([run.result["success_at_mean"] for run in self.runs], dtype=float)
 
     @property
@@ -54,15 +59,15 @@ class Group:
 
     @property
     def rescored_success(self) -> Array:
-        """(seeds,): final success in the task's truer version; nan where there is none."""
+        """(seeds,): final success rate in the problem's `final_task`; nan where it has none."""
         return np.array([run.result.get("rescored_success", np.nan) for run in self.runs])
 
     def iterations_to(self, success: float) -> Array:
-        """(seeds,): first measurement at or above `success`; infinity where there is none."""
+        """(seeds,): first iteration with at least this measured success rate; infinity if none."""
         return np.array([_first(run, success) for run in self.runs])
 
     def curve(self, name: str) -> tuple[Array, Array]:
-        """Iterations (k,) and values (seeds, k) of a metric where every run recorded it."""
+        """Iterations (k,) at which every run recorded the metric `name`, and values (seeds, k)."""
         columns: list[dict[int, float]] = [
             {r["iteration"]: r[name] for r in run.records if name in r} for run in self.runs
         ]
@@ -72,10 +77,13 @@ class Group:
 
 
 def groups(runs: list[StoredRun]) -> list[Group]:
-    """`runs` by experiment and algorithm; the paper's in its order, then others."""
-    by_name: dict[tuple[str, str], list[StoredRun]] = {}
+    """`runs` grouped by experiment and algorithm, in the order of tables and figures.
+
+    Registered experiments come first, in the order of the registry; others follow by name.
+    """
+    members: dict[tuple[str, str], list[StoredRun]] = {}
     for run in runs:
-        by_name.setdefault((run.experiment, run.algorithm), []).append(run)
+        members.setdefault((run.experiment, run.algorithm), []).append(run)
 
     registered = list(EXPERIMENTS)
 
@@ -85,11 +93,16 @@ def groups(runs: list[StoredRun]) -> list[Group]:
         known = ORDER.index(algorithm) if algorithm in ORDER else len(ORDER)
         return place, experiment, known, algorithm
 
-    return [Group(*name, tuple(by_name[name])) for name in sorted(by_name, key=rank)]
+    return [Group(*name, tuple(members[name])) for name in sorted(members, key=rank)]
 
 
 def stored_runs(*paths: str | Path) -> list[StoredRun]:
-    """All finished runs in stores (folders) and packed results (files)."""
+    """All finished runs in `paths`: folders of runs, folders of packed files, or packed files.
+
+    A run that is found twice counts once, as it was found last. Raise a ValueError if a path does
+    not exist, or if two runs of an algorithm have different specs: they do not belong together.
+    Warn if they were made by different code.
+    """
     runs: list[StoredRun] = []
     for path in map(Path, paths):
         if not path.exists():
@@ -103,31 +116,36 @@ def stored_runs(*paths: str | Path) -> list[StoredRun]:
     first: dict[tuple[str, str], StoredRun] = {}
     for run in runs:
         other = first.setdefault((run.experiment, run.algorithm), run)
-        if found := list(differences({**run.spec, "seed": other.seed}, other.spec)):
+        name = f"runs of {run.algorithm} on {run.experiment}"
+        alike = {**run.spec, "seed": other.seed}
+        if found := list(differences(without_code(alike), without_code(other.spec))):
             raise ValueError(
-                f"runs of {run.algorithm} on {run.experiment} with different specs do not go into "
-                f"one table: {'; '.join(found)}"
+                f"{name} with different specs do not go into one table: {'; '.join(found)}"
             )
+        if edited := edited_code(run.spec, other.spec):
+            warnings.warn(f"{name} were made by different code: {'; '.join(edited)}", stacklevel=2)
     return list({(r.experiment, r.algorithm, r.seed): r for r in runs}.values())
 
 
-def settings(runs: list[StoredRun], *paths: str | Path) -> dict[str, Setting]:
-    """What is known of each experiment of `runs`: registered, stored beside them, or guessed."""
-    found: dict[str, Setting] = {}
+def infos(runs: list[StoredRun], *paths: str | Path) -> dict[str, ExperimentInfo]:
+    """What reports must know of each experiment of `runs`, by the experiment's name.
+
+    Taken from the registry, else from what `paths` hold beside the runs, else from a run's spec.
+    """
+    found: dict[str, ExperimentInfo] = {}
     for path in map(Path, paths):
         if path.is_file():
-            packed = [packed_setting(path)]
+            packed = [packed_info(path)]
         else:
-            found |= read_settings(path)
-            packed = [packed_setting(file) for file in sorted(path.glob("*.packed"))]
-        found |= {setting.name: setting for setting in packed if setting is not None}
-    for run in runs:
+            found |= read_infos(path)
+            packed = [packed_info(file) for file in sorted(path.glob("*.packed"))]
+        found |= {info.name: info for info in packed if info is not None}
+    for run in {run.experiment: run for run in reversed(runs)}.values():  # the first of each
         if run.experiment in EXPERIMENTS:
-            registered = EXPERIMENTS[run.experiment]
-            found[run.experiment] = setting_of(registered, run.experiment)
+            found[run.experiment] = info_of(EXPERIMENTS[run.experiment], run.experiment)
         elif run.experiment not in found:
             length = int(run.result["iterations"])
-            found[run.experiment] = setting_from_spec(run.spec, length)
+            found[run.experiment] = info_from_spec(run.spec, length)
     return found
 
 
@@ -136,17 +154,22 @@ def load(*paths: str | Path) -> dict[str, dict[str, Group]]:
 
     `load("runs")["gate-precision"]["sprl"].success` holds one final success rate per seed.
     """
+    return by_name(groups(stored_runs(*paths)))
+
+
+def by_name(members: list[Group]) -> dict[str, dict[str, Group]]:
+    """`members` in a dictionary, by experiment and then by algorithm."""
     found: dict[str, dict[str, Group]] = {}
-    for group in groups(stored_runs(*paths)):
+    for group in members:
         found.setdefault(group.experiment, {})[group.algorithm] = group
     return found
 
 
 def quantiles(values: Array) -> tuple[Array, Array, Array]:
-    """10%, 50% and 90% over the first axis.
+    """10%, 50% and 90% quantiles of `values` over the first axis.
 
-    Between a number and infinity ("never") there is no mean: half the seeds is not enough for a
-    median.
+    Nothing can be interpolated between a number and infinity ("never"), so such a quantile is
+    infinite: a median is finite only if more than half of the seeds are.
     """
     levels = [LOW, MEDIAN, HIGH]
     with np.errstate(invalid="ignore"):
@@ -157,6 +180,7 @@ def quantiles(values: Array) -> tuple[Array, Array, Array]:
 
 
 def _first(run: StoredRun, success: float) -> float:
+    """First iteration of `run` with at least this measured success rate; infinity if none."""
     measured = [(r["iteration"], r["target_success"]) for r in run.records if "target_success" in r]
     measured.append((run.result["iterations"], run.result["target_success"]))
     return min((i for i, rate in measured if rate >= success), default=np.inf)

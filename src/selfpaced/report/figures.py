@@ -1,4 +1,4 @@
-"""Figures: arrays in, Matplotlib figures out. They never load, choose or simulate."""
+"""Figures of results: arrays in, Matplotlib figures out. They never load, choose or simulate."""
 
 import zlib
 from collections.abc import Iterable, Sequence
@@ -11,19 +11,19 @@ from selfpaced.report.data import Group, quantiles
 from selfpaced.report.statistics import bootstrap, paired
 from selfpaced.types import State
 
-# Okabe and Ito's colours and, for teachers, Tol's muted ones, which colour-blind people can tell
-# apart; one per algorithm, everywhere.
+# One colour per algorithm in all figures: those of Okabe and Ito and, for teachers, the muted ones
+# of Tol. Colour-blind people can tell them apart.
 COLOURS = {
     "sprl": "#0072B2",
-    "sprl-ready": "#7B61C9",
+    "sprl-mastery": "#7B61C9",
     "creps": "#D55E00",
     "cmaes": "#009E73",
     "goalgan": "#CC79A7",
     "saggriac": "#E69F00",
     "ppo": "#56B4E9",
-    "selfpaced": "#332288",
-    "selfpaced-sprl": "#88CCEE",
-    "selfpaced-ready": "#AA4499",
+    "threshold": "#332288",
+    "alpha": "#88CCEE",
+    "mastery": "#AA4499",
     "currot": "#117733",
     "alpgmm": "#999933",
     "plr": "#882255",
@@ -31,22 +31,22 @@ COLOURS = {
     "uniform": "#AAAAAA",
     "target": "#222222",
 }
-OTHER = (
+OTHER = (  # colours for algorithms that are not listed above
     *("#444444", "#8C6D31", "#7B4173", "#637939", "#C0392B", "#3182BD", "#E6550D", "#1B9E9E"),
     *("#E377C2", "#9E9E9E", "#1F3A93", "#B5BD00"),
 )
-CROWD = 5  # more names than these go beside a figure, not into it
-NAMES = {
+LONGEST_LEGEND = 5  # a legend with more names goes beside the figure, not into it
+NAMES = {  # what figures and tables call an algorithm
     "sprl": "SPRL",
-    "sprl-ready": "SPRL, ready",
+    "sprl-mastery": "SPRL, mastery",
     "creps": "C-REPS",
     "cmaes": "CMA-ES",
     "goalgan": "GoalGAN",
     "saggriac": "SAGG-RIAC",
     "ppo": "PPO",
-    "selfpaced": "SelfPaced",
-    "selfpaced-sprl": "SelfPaced, sprl",
-    "selfpaced-ready": "SelfPaced, ready",
+    "threshold": "SelfPaced threshold",
+    "alpha": "SelfPaced alpha",
+    "mastery": "SelfPaced mastery",
     "currot": "CurrOT",
     "alpgmm": "ALP-GMM",
     "plr": "PLR",
@@ -54,7 +54,7 @@ NAMES = {
     "uniform": "uniform contexts",
     "target": "target alone",
 }
-HEALTH = {  # metrics over iterations that tell how a curriculum does
+HEALTH = {  # metrics that tell how a curriculum does, and the titles of their panels
     "success": "success on current contexts",
     "kl_to_target": "KL to the target (nats)",
     "alpha": "alpha",
@@ -62,25 +62,25 @@ HEALTH = {  # metrics over iterations that tell how a curriculum does
     "ess_policy": "effective samples",
     "entropy": "policy entropy (nats)",
 }
-LOGARITHMIC = ("kl_to_target", "alpha", "kl_policy")
+LOGARITHMIC = ("kl_to_target", "alpha", "kl_policy")  # metrics on a logarithmic axis
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of our look."""
+    """An empty Matplotlib figure of `width` by `height` inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def name_of(algorithm: str) -> str:
-    """What people call an algorithm."""
+    """What figures and tables call an algorithm; its own name if it is not a known one."""
     return NAMES.get(algorithm, algorithm)
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
     """A colour for each algorithm by its name, the same in every figure.
 
-    Only where two of a figure would share one does the later name get the next.
+    Where two algorithms of a figure would share a colour, the later name gets the next free one.
     """
     chosen = {name: COLOURS[name] for name in algorithms if name in COLOURS}
     for name in sorted(set(algorithms) - set(chosen)):
@@ -91,23 +91,23 @@ def colours(algorithms: Sequence[str]) -> dict[str, str]:
 
 
 def tidy(axes: Any) -> None:
-    """A light grid, no box."""
+    """Give `axes` a light grid, and remove the upper and the right border."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def band(axes: Any, x: Array, values: Array, colour: str, label: str) -> None:
-    """Median and 10%-90% band of `values` (seeds, k) over x (k,)."""
+    """Draw the median and the 10%-90% band of `values` (seeds, k) over `x` (k,)."""
     low, middle, high = quantiles(values)
     axes.plot(x, middle, color=colour, label=label, linewidth=1.8)
     axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
 
 
 def _legend(figure: Any, panels: Iterable[Any], size: float | None = None) -> None:
-    """In the first panel that has curves; of a crowd, beside the figure."""
+    """Add a legend to the first panel that has curves, or beside the figure if it is long."""
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
-        if len(labels) > CROWD:
+        if len(labels) > LONGEST_LEGEND:
             figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=size)
             return
         if labels:
@@ -116,8 +116,8 @@ def _legend(figure: Any, panels: Iterable[Any], size: float | None = None) -> No
 
 
 def learning_curves(members: list[Group], title: str, over: str = "iteration") -> Any:
-    """Success and reward on the target over iterations, or over "rollouts", of one experiment."""
-    figure = new_figure(9 if len(members) <= CROWD else 11, 3.4)
+    """A figure of success rate and reward on the target over iterations, or over "rollouts"."""
+    figure = new_figure(9 if len(members) <= LONGEST_LEGEND else 11, 3.4)
     success, reward = figure.subplots(1, 2)
     chosen = colours([group.algorithm for group in members])
     for group in members:
@@ -145,20 +145,20 @@ def learning_curves(members: list[Group], title: str, over: str = "iteration") -
 
 
 def health_curves(members: list[Group], title: str) -> Any | None:
-    """How the curriculum did over iterations: one panel per metric of HEALTH that was recorded."""
+    """A figure of medians of the HEALTH metrics over iterations; None if none was recorded."""
     recorded = {name: [(group, *group.curve(name)) for group in members] for name in HEALTH}
     several = {
         name: [(group, x, values) for group, x, values in curves if len(x) > 1]
         for name, curves in recorded.items()
     }
-    # An entropy that never changes is that of a point (CMA-ES): far below all others, and no news.
+    # The entropy of CMA-ES's policy, a point, is constant and would squeeze all other curves.
     several["entropy"] = [curve for curve in several["entropy"] if np.ptp(curve[2]) != 0]
     shown = {name: curves for name, curves in several.items() if curves}
     if not shown:
         return None
     columns = 3
     rows = -(-len(shown) // columns)
-    figure = new_figure(9 if len(members) <= CROWD else 10.5, 2.3 * rows + 0.4)
+    figure = new_figure(9 if len(members) <= LONGEST_LEGEND else 10.5, 2.3 * rows + 0.4)
     panels = figure.subplots(rows, columns, squeeze=False)
     chosen = colours([group.algorithm for group in members])
     for axes in panels.flat[len(shown) :]:
@@ -167,7 +167,7 @@ def health_curves(members: list[Group], title: str) -> Any | None:
         for group, x, values in curves:
             known = ~np.isnan(values).all(axis=0)
             middle = np.nanmedian(values[:, known], axis=0)
-            if name in LOGARITHMIC:  # 0 has no place there: contexts that have arrived
+            if name in LOGARITHMIC:  # contexts that have arrived have a KL of 0
                 middle = np.where(middle > 0, middle, np.nan)
             if np.isnan(middle).all():
                 continue
@@ -186,7 +186,10 @@ def health_curves(members: list[Group], title: str) -> Any | None:
 
 
 def comparison(members: list[Group], title: str) -> Any:
-    """Final success and reward with bootstrap intervals, and paired differences to the first."""
+    """A figure of final success rates and rewards, and paired differences to the first group.
+
+    All with 95% bootstrap intervals over the seeds.
+    """
     figure = new_figure(9, 0.5 * len(members) + 1.6)
     panels = figure.subplots(1, 3)
     chosen = colours([group.algorithm for group in members])
@@ -218,14 +221,15 @@ def comparison(members: list[Group], title: str) -> Any:
 
 
 def _interval(axes: Any, y: float, mean: float, low: float, high: float, colour: str) -> None:
+    """Draw a mean as a point, and its interval from `low` to `high` as a bar, at height `y`."""
     axes.plot([low, high], [y, y], color=colour, linewidth=2.5, solid_capstyle="butt")
     axes.plot(mean, y, "o", color=colour, markersize=5)
 
 
 def final_trajectories(members: list[Group], task: Any, title: str) -> Any | None:
-    """What each algorithm's first run does in the end, drawn by the task's `draw`.
+    """A figure of what each algorithm's first run does after training; None without trajectories.
 
-    None where no run has trajectories.
+    The task's `draw` draws the trajectories.
     """
     firsts = [
         (group, next((run for run in group.runs if run.trajectories is not None), None))
@@ -241,7 +245,8 @@ def final_trajectories(members: list[Group], task: Any, title: str) -> Any | Non
         success = run.result["target_success"]
         note = "" if np.isnan(success) else f"\nsuccess {success:.2f}"
         axes.set_title(f"{name_of(group.algorithm)}, seed {run.seed}{note}", fontsize=9)
-    # Each has its own context: through a gate that is not drawn where the target is broad.
+    # Every trajectory has its own context, but only the scene of the mean context is drawn: where
+    # the target is broad, a trajectory may pass through a gate that the figure does not show.
     head = (
         f"{title}: final trajectories\nat ten contexts of the target, over the scene of their mean"
     )
@@ -250,11 +255,11 @@ def final_trajectories(members: list[Group], task: Any, title: str) -> Any | Non
 
 
 def landscape(land: State) -> Any:
-    """How a reward depends on one number, and what happens there: a column per head.
+    """A figure of how a reward depends on one quantity, and of what happens there.
 
-    Above "paths" (c, k, t, 2), below "rewards" (c, m) over "varied" (m,), which "label" names;
-    "heads" (c,). A task may add what to mark above: "points" (n, 2), "lines" (c, n, 2, 2) from and
-    to, and "limits" (2, 2) of x and y.
+    It has a column for each of the "heads" (c,): above, "paths" (c, k, t, 2); below, "rewards"
+    (c, m) over the quantity "varied" (m,), which "label" names. A task may add marks above:
+    "points" (n, 2), "lines" (c, n, 2, 2) from one point to another, and "limits" (2, 2) of x and y.
     """
     heads = [str(head) for head in land["heads"]]
     figure = new_figure(9, 4.6)

@@ -1,4 +1,4 @@
-"""Pictures in a row: films (extra `video`) and single frames."""
+"""Films (extra `video`) and filmstrips from pictures."""
 
 # imageio-ffmpeg and Matplotlib are partly untyped:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from selfpaced.maths.arrays import Array
 
 Frames = Iterator[NDArray[np.uint8]]
+"""Pictures (h, w, 3) of a film, one after the other."""
 FRAMES_PER_SECOND = 25
 STRIP = 8  # pictures of a filmstrip
 
 
-def drawn(task: Any, context: Array, path: Array) -> Frames:
-    """A film of `path` (t, 2) with the `draw` of a task that has no pictures of its own."""
+def drawn_frames(task: Any, context: Array, path: Array) -> Frames:
+    """Pictures of a growing `path` (t, 2), by the `draw` of a task without a `film` of its own."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -33,9 +34,9 @@ def drawn(task: Any, context: Array, path: Array) -> Frames:
 
 
 def write_film(frames: Frames, path: Path) -> int:
-    """Write `frames` as an mp4 to `path`, and a filmstrip beside it as a PNG; how many.
+    """Write `frames` as an mp4 to `path`, and a filmstrip beside it as a PNG; return how many.
 
-    The folder is made if need be.
+    A missing folder is made. Raise a ValueError if there is no frame.
     """
     import imageio_ffmpeg
     import matplotlib.image
@@ -51,7 +52,7 @@ def write_film(frames: Frames, path: Path) -> int:
                 film = imageio_ffmpeg.write_frames(
                     str(path), (width, height), fps=FRAMES_PER_SECOND, ffmpeg_log_level="error"
                 )
-                film.send(None)  # starts it
+                film.send(None)  # starts ffmpeg
             film.send(np.ascontiguousarray(frame))
             small.append(_halved(frame))
     finally:
@@ -65,7 +66,7 @@ def write_film(frames: Frames, path: Path) -> int:
 
 
 def _halved(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """`frame` with half the width and height; thin lines fade but do not vanish."""
+    """`frame` with half the width and height, averaged, so that thin lines do not vanish."""
     height, width = (size // 2 * 2 for size in frame.shape[:2])
     blocks = frame[:height, :width].reshape(height // 2, 2, width // 2, 2, 3)
     return blocks.mean(axis=(1, 3)).astype(np.uint8)

@@ -1,16 +1,20 @@
-"""What can be said of algorithms from a handful of seeds."""
+"""What can be said about algorithms from a handful of seeds."""
 
 import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.report.data import Group
 
-RESAMPLES = 4000
-LEVEL = 0.95
+RESAMPLES = 4000  # bootstrap samples of a mean
+LEVEL = 0.95  # confidence level of an interval
 
 
 def bootstrap(values: Array) -> tuple[float, float, float]:
-    """Mean of `values` (n,) and its 95% percentile-bootstrap interval, the same every time."""
+    """Mean of `values` (n,) and the ends of its 95% percentile-bootstrap interval.
+
+    Three times nan if there are no values, or if one is nan. The seed is fixed: the same values
+    give the same interval.
+    """
     if len(values) == 0 or np.isnan(values).any():
         return np.nan, np.nan, np.nan
     rng = np.random.default_rng(0)
@@ -20,9 +24,10 @@ def bootstrap(values: Array) -> tuple[float, float, float]:
 
 
 def paired(one: Group, other: Group, name: str) -> tuple[int, float, float, float]:
-    """Seeds that both have, and mean and interval of one's final `name` minus the other's.
+    """Number of shared seeds, then mean and 95% interval of the difference in the final `name`.
 
-    The same seed starts both from the same random streams, so that a difference is paired.
+    `name` is an entry of the result, as "target_reward"; the difference is `one` minus `other`.
+    It is paired, for the same seed gives both algorithms the same random streams.
     """
     mine, theirs = ({run.seed: run.result[name] for run in group.runs} for group in (one, other))
     shared = sorted(mine.keys() & theirs.keys())
@@ -31,7 +36,10 @@ def paired(one: Group, other: Group, name: str) -> tuple[int, float, float, floa
 
 
 def best_half(group: Group) -> Group:
-    """The better half of the runs by final success (or reward), as the paper shows its ball."""
+    """The better half of the runs by final success rate, or by reward where success is unknown.
+
+    The paper shows ball-in-a-cup in this way.
+    """
     judged = "target_reward" if np.isnan(group.success).any() else "target_success"
     ranked = sorted(group.runs, key=lambda run: -run.result[judged])
     kept = sorted(ranked[: max(1, len(ranked) // 2)], key=lambda run: run.seed)

@@ -1,4 +1,4 @@
-"""The table at the end of a sweep, as plain rows."""
+"""The table of finished runs as rows: plain values for programs, text for people."""
 
 from typing import Any
 
@@ -8,7 +8,10 @@ from selfpaced.report.data import Group, quantiles
 
 
 def row(group: Group) -> dict[str, Any]:
-    """One line of the table: medians and 10%-90% over the seeds, infinity for never."""
+    """One line of the table: medians, and 10% and 90% quantiles (q10, q90) over the seeds.
+
+    Iterations to a success rate are infinite where it was never reached.
+    """
     success, reward = quantiles(group.success), quantiles(group.reward)
     return {
         "experiment": group.experiment,
@@ -36,8 +39,8 @@ HEADERS = (
     *("algorithm", "n", "success", "worst", "rescored", "reward", "at mean", "50%", "90%"),
     *("rollouts", "CPU s"),
 )
-DROPPED_FIRST = ("rollouts", "at mean", "CPU s")  # where there is no room for all
-DROPPED_EMPTY = ("rescored",)  # where no run has any
+DROPPED_FIRST = ("rollouts", "at mean", "CPU s")  # left out, in this order, for want of room
+DROPPED_EMPTY = ("rescored",)  # left out where no run has a value
 CAPTION = (
     "n seeds; success and reward on the target: median [10%, 90%]; worst: least success of a seed; "
     "rescored: success in the task's truer version; "
@@ -46,7 +49,7 @@ CAPTION = (
 
 
 def text_row(group: Group) -> tuple[str, ...]:
-    """`row` for people: median [10%, 90%], "never" for infinity."""
+    """`row` as text: median [10%, 90%], "never" for infinity and "-" where nothing is known."""
     r = row(group)
     decimals = _decimals(max(abs(r[f"reward_{q}"]) for q in ("median", "q10", "q90")))
     return (
@@ -77,7 +80,7 @@ def _band(r: dict[str, Any], name: str, form: str) -> str:
 
 
 def _decimals(largest: float) -> int:
-    """One, or as many as show two digits of rewards that are all below 0.1."""
+    """Decimals of rewards: one, or as many as show two digits where all rewards are below 0.1."""
     if not 0.0 < largest < 0.1:
         return 1
     return min(2 - int(np.ceil(np.log10(largest))), 9)

@@ -7,11 +7,14 @@
 import math
 from pathlib import Path
 
-from selfpaced.store import StoredRun
+from selfpaced.store.reading import StoredRun
 
 
 def write_events(runs: list[StoredRun], out: Path) -> int:
-    """Write every scalar metric of `runs` over iterations below `out`; how many runs."""
+    """Write every scalar metric of `runs` over iterations below `out`; return how many runs.
+
+    Event files that are already there are replaced.
+    """
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -19,7 +22,7 @@ def write_events(runs: list[StoredRun], out: Path) -> int:
     for run in runs:
         folder = out / run.experiment / run.algorithm / f"seed-{run.seed:03d}"
         for old in folder.glob("events.out.tfevents.*"):
-            old.unlink()  # two files in a folder would show as one zigzag
+            old.unlink()  # TensorBoard would join two files into one zigzag curve
         writer = EventFileWriter(str(folder))
         for record in run.records:
             values = [

@@ -1,1 +1,25 @@
-"""Tasks: each scores batches of (context, theta) rows. One task a file."""
+"""Tasks: each scores rows of contexts and parameters. There is one task per file.
+
+A new task is a new file here and a line in `TASKS`; `tests/contracts/test_tasks.py` then covers
+it. Tasks that need MuJoCo import it when they first simulate, so this package loads without it.
+"""
+
+from collections.abc import Callable
+
+from selfpaced.tasks.ball_in_a_cup import BallInACup
+from selfpaced.tasks.gate import Gate
+from selfpaced.tasks.kinematic import KinematicReacher
+from selfpaced.tasks.maze import Maze
+from selfpaced.tasks.pointmass import PointMass2D
+from selfpaced.tasks.reacher import Reacher
+from selfpaced.types import Task
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "gate": Gate,
+    "reacher": Reacher,
+    "reacher-kinematic": KinematicReacher,
+    "ball-in-a-cup": BallInACup,
+    "pointmass": PointMass2D,
+    "maze": Maze,
+}
+"""What makes each task of the library, by the task's name."""

@@ -1,8 +1,8 @@
-"""Ball-in-a-Cup: a Barrett WAM swings a ball on a string into the cup that it holds.
+"""Ball-in-a-Cup: a Barrett WAM arm catches a ball on a string with the cup that it holds.
 
-A context is the scale of the cup, from a bucket (2.5) to the real one (1.0) and less. theta
-weighs five basis functions over time for each of three joints (Sec. 4.3 and the appendix's
-"Ball-in-a-Cup Experiment"). The reward is sparse: nothing unless the ball ends in the cup.
+A context is the scale of the cup, from 2.5 (a bucket) over 1.0 (the real cup) to 0.9. theta weighs
+five basis functions over time for each of three joints (Sec. 4.3 and the appendix's "Ball-in-a-Cup
+Experiment"). The reward is sparse: it is zero unless the ball ends in the cup.
 """
 
 from collections.abc import Iterator
@@ -15,44 +15,48 @@ from selfpaced.maths.arrays import Array, BoolArray
 from selfpaced.maths.box import Box
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.promp import basis, basis_velocity
-from selfpaced.tasks.batch import checked_batch
-from selfpaced.tasks.offscreen import Picture
+from selfpaced.tasks.batch import checked_batch, task_repr
+from selfpaced.tasks.mujoco.camera import Picture
 from selfpaced.types import Outcomes
 
-FREQUENCY = 500.0  # of set points and of checks, in Hz
-DURATION = 3.5  # of the movement, in s
-SET_POINTS = 1750
-HOLDING = 350  # control steps more at the last set point
+FREQUENCY = 500.0  # control steps per second; each has a set point and a check for contacts
+DURATION = 3.5  # seconds that the movement takes
+SET_POINTS = 1750  # control steps of the movement
+HOLDING = 350  # control steps after it, at the last set point
 CONTROLS = SET_POINTS + HOLDING
-START = np.array([0.0, 0.58760536, 0.0, 1.36004913, 0.0, -0.32072943, -1.57])
-JOINT_LOWS = np.array([-2.6, -1.985, -2.8, -0.9, -4.55, -1.5707, -2.7])  # of the arm, in rad
+START = np.array([0.0, 0.58760536, 0.0, 1.36004913, 0.0, -0.32072943, -1.57])  # joints, in rad
+JOINT_LOWS = np.array([-2.6, -1.985, -2.8, -0.9, -4.55, -1.5707, -2.7])  # joints' ranges, in rad
 JOINT_HIGHS = np.array([2.6, 1.985, 2.8, 3.14159, 1.25, 1.5707, 2.7])
-MOVING = (1, 3, 5)  # joints 2, 4 and 6: the paper counts otherwise
-BASES, ALL_BASES = 5, 9  # in use: the third to the seventh, so that movements begin and end at rest
-USED = slice(2, 7)
-CENTRES, WIDTH = np.linspace(-0.01, 1.01, ALL_BASES), 0.0035
-WEIGHT_SCALE = float(np.sqrt(0.02))  # w = this * theta
-COST = 0.07  # of |w|^2
-SUCCESS_RADIUS = 0.05  # times the cup's scale
-INNER_RADIUS = 0.0336  # of the cup at scale 1
-FLOOR, RIM = -0.0055, 0.0756  # the floor's upper side and the wall's upper edge, from the goal
-# What an arm can be sent. Controllers take up to 1000 set points per second (the WAM's 500); fewer
-# than 10 leave out turns of the movement, which take 0.2 s. Torques grow with the square of the
-# speed: at 1.5 they are more than twice as high. The authors changed it by a few percent; slower
-# is for a careful first try, which takes 70 s at 0.05.
+MOVING = (1, 3, 5)  # joints 2, 4, 6 counted from one; the paper calls them first, third, fifth
+BASES, ALL_BASES = 5, 9  # bases with a weight, and all
+USED = slice(2, 7)  # those with a weight; without the outer ones movements begin and end at rest
+CENTRES, WIDTH = np.linspace(-0.01, 1.01, ALL_BASES), 0.0035  # c_j and L, for times in [0, 1]
+WEIGHT_SCALE = float(np.sqrt(0.02))  # weights of the bases: w = WEIGHT_SCALE * theta
+COST = 0.07  # reward that is subtracted per unit of |w|^2
+SUCCESS_RADIUS = 0.05  # largest distance to the goal of a success, times the cup's scale
+INNER_RADIUS = 0.0336  # of the cup at scale 1, in metres
+FLOOR, RIM = -0.0055, 0.0756  # heights over the goal of the cup's floor and rim, in metres
+# Limits of what is sent to a real robot. Controllers take up to 1000 set points per second (the
+# WAM's takes 500); with fewer than 10, the turns of the movement, which take 0.2 s, get lost.
+# Torques grow with the square of the speed: at 1.5 they are more than doubled. The authors changed
+# the speed by a few percent. A slow speed is for a careful first try: at 0.05 it takes 70 s.
 FREQUENCIES, SPEEDS = (10.0, 1000.0), (0.05, 1.5)
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How finely the string and time are cut."""
+    """How finely the string and the time are divided. Its repr is part of stored specs."""
 
-    links: int  # of the string
-    margin: float  # at which the string feels a wall, so that no step takes it through
-    substeps: int  # of physics per control step
+    links: int
+    """Number of stiff links of the string."""
+    margin: float
+    """Distance in metres at which contacts of the string begin, so that it cannot skip a wall."""
+    substeps: int
+    """Steps of the physics per control step."""
 
     @property
     def timestep(self) -> float:
+        """Seconds per step of the physics."""
         return 1.0 / (FREQUENCY * self.substeps)
 
 
@@ -60,91 +64,113 @@ FAST = Fidelity(links=10, margin=0.003, substeps=1)
 FAITHFUL = Fidelity(links=20, margin=0.0015, substeps=2)
 
 
-class Swing(NamedTuple):
-    """What a batch of rollouts came to."""
+class BallRollouts(NamedTuple):
+    """A simulated batch: where the ball was in the end, and on its way there."""
 
-    radii: Array  # (n,): from the ball to the cup's axis, in the end
-    heights: Array  # (n,): of the ball over the goal, just above the cup's floor, along the axis
-    touched: BoolArray  # (n,): ended because the ball met the arm or the handle
-    unstable: BoolArray  # (n,): the simulation blew up, which counts as a failure
-    balls: Array  # (n, CONTROLS + 1, 3): the ball over time; it stays where the rollout ended
+    radii: Array
+    """(n,): last distance of the ball from the cup's axis, in metres."""
+    heights: Array
+    """(n,): last height of the ball over the goal, along the cup's axis, in metres.
+
+    The goal is just above the cup's floor. "Last" is before the contact that ends a rollout.
+    """
+    touched: BoolArray
+    """(n,): True where contact of the ball with the arm or the handle ended the rollout."""
+    unstable: BoolArray
+    """(n,): True where the simulation became unstable, which counts as a failure."""
+    balls: Array
+    """(n, CONTROLS + 1, 3): positions of the ball over time; constant after the rollout's end."""
 
 
 class BallInACup:
-    """The task in MuJoCo (extra `mujoco`). Contexts (n, 1): scale of the cup; thetas (n, 15)."""
+    """Ball-in-a-Cup in MuJoCo (install the extra `mujoco`).
+
+    Contexts (n, 1): scale of the cup. Thetas (n, 15): weights of five bases for three joints.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ("mujoco",)
+    """Packages that must be installed to simulate; a run checks this before it starts."""
     context_space = Box([0.9], [2.5])
+    """Which contexts exist; 1 is the size of the real cup."""
     theta_space = Box([-10.0] * 15, [10.0] * 15)
+    """Which weights may be tried: for each of the five bases one per joint, before WEIGHT_SCALE."""
     context_names = ("scale of the cup",)
+    """Names of the context's dimensions, for figures."""
     joint_names = tuple(f"joint{k}" for k in range(1, 8))
+    """Names of the joints in the files that `selfpaced export` writes for a robot."""
+    fidelity: Fidelity
+    """How finely the string and the time are divided; FAST for learning, FAITHFUL for a check."""
 
     def __init__(self, fidelity: Fidelity = FAST) -> None:
         self.fidelity = fidelity
-        self._world: Any = None
-        self._unstable = 0  # rollouts of the last batch
+        self._rollouts: Any = None
+        self._unstable = 0  # number of unstable rollouts in the last batch
+
+    def __repr__(self) -> str:
+        return task_repr(self, repr(self.fidelity))
 
     @property
     def name(self) -> str:
-        """The task and its fidelity, for the spec of a run."""
+        """The task's name in the specs of stored runs, with its fidelity; it must not change."""
         return f"BallInACup({self.fidelity})"
 
-    def notes(self) -> dict[str, float]:
-        """How many rollouts of the last batch blew up, which counts as a failure."""
+    def diagnostics(self) -> dict[str, float]:
+        """The number of unstable rollouts in the last batch; instability counts as a failure."""
         return {"unstable": self._unstable}
 
     def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
+        """Rewards and successes of one rollout per row; nothing is random."""
         contexts, thetas = checked_batch(self, contexts, thetas)
-        swung = self.swing(contexts, thetas)
-        self._unstable = int(swung.unstable.sum())
-        successes = success(swung, contexts)
+        rollouts = self.simulate(contexts, thetas)
+        self._unstable = int(rollouts.unstable.sum())
+        successes = success(rollouts, contexts)
         return Outcomes(reward(successes, thetas), successes)
 
     def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
-        """(n, 211, 3): the ball over time, every 20 ms."""
-        return self.swing(*checked_batch(self, contexts, thetas)).balls[:, ::10]
+        """(n, 211, 3): positions of the ball over time, one every 20 ms."""
+        return self.simulate(*checked_batch(self, contexts, thetas)).balls[:, ::10]
 
-    def swing(self, contexts: Array, thetas: Array) -> Swing:
-        """Simulate one rollout per row."""
-        from selfpaced.tasks.swinging import Swinging
+    def simulate(self, contexts: Array, thetas: Array) -> BallRollouts:
+        """Simulate one rollout per row of `contexts` (n, 1) and `thetas` (n, 15)."""
+        from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
-        if self._world is None:
-            self._world = Swinging(self.fidelity)
-        return self._world.swing(contexts[:, 0], *set_points(thetas))
+        if self._rollouts is None:
+            self._rollouts = WamRollouts(self.fidelity)
+        return self._rollouts.simulate(contexts[:, 0], *set_points(thetas))
 
     def movement(self, theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
-        """Times (t,), joint positions and velocities (t, 7) for a robot; see `movement`."""
+        """Times (t,), joint positions and velocities (t, 7) for a robot; see the function below."""
         return movement(theta, frequency, speed)
 
     def picture(self, context: Array) -> Picture:
-        """The arm at rest with a cup of the scale `context` (1,)."""
-        from selfpaced.tasks.swinging import Swinging
+        """A picture of the arm at rest, with a cup of the scale `context` (1,)."""
+        from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
         still = set_points(np.zeros((1, 15)))
-        return next(Swinging(self.fidelity).film(float(context[0]), *still))
+        return next(WamRollouts(self.fidelity).film(float(context[0]), *still))
 
     def film(
         self, context: Array, policy: LinearGaussianPolicy, rng: np.random.Generator
     ) -> Iterator[Picture]:
-        """One rollout of `policy` at `context` (1,), a picture every 40 ms."""
-        from selfpaced.tasks.swinging import Swinging
+        """Pictures of one rollout of `policy` at `context` (1,), one every 40 ms."""
+        from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
         theta = policy.sample(context[None], rng, self.theta_space)
-        return Swinging(self.fidelity).film(float(context[0]), *set_points(theta))
+        return WamRollouts(self.fidelity).film(float(context[0]), *set_points(theta))
 
 
 def movement(theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
     """Times (t,), joint positions and velocities (t, 7) of the movement of `theta` (15,).
 
-    For a robot: `frequency` set points per second, and time stretched by 1 / `speed`. They are
-    commands for the arm's springs and dampers, which follow them with a sag of up to 0.07 rad where
-    nothing else carries its weight. A movement that leaves the joints' ranges is an error.
+    For a robot: there are `frequency` set points per second, and time is stretched by 1 / `speed`.
+    They are commands for PD controllers; without gravity compensation the arm sags by up to
+    0.07 rad below them. Raise a ValueError if the movement leaves the joints' ranges.
     """
     for name, value, (low, high) in (
         ("frequency", frequency, FREQUENCIES),
         ("speed", speed, SPEEDS),
     ):
-        if not low <= value <= high:  # true of nan, too
+        if not low <= value <= high:  # nan is refused, too
             raise ValueError(f"{name} must be from {low:g} to {high:g} for a robot; got {value:g}")
     steps = int(np.floor(DURATION / speed * frequency + 1e-9)) + 1
     times = np.arange(steps) / frequency
@@ -166,7 +192,7 @@ def movement(theta: Array, frequency: float, speed: float) -> tuple[Array, Array
 
 
 def set_points(thetas: Array) -> tuple[Array, Array]:
-    """Desired joint positions and velocities (n, CONTROLS, 7) of thetas (n, 15)."""
+    """Desired joint positions and velocities (n, CONTROLS, 7) for `thetas` (n, 15)."""
     n = len(thetas)
     times = np.linspace(0.0, 1.0, SET_POINTS)
     weights = WEIGHT_SCALE * thetas.reshape(n, BASES, 3)
@@ -179,18 +205,25 @@ def set_points(thetas: Array) -> tuple[Array, Array]:
     return positions, velocities
 
 
-def success(swung: Swing, contexts: Array) -> Array:
-    """1 where the ball ended in the cup, else 0.
+def success(rollouts: BallRollouts, contexts: Array) -> Array:
+    """(n,): 1 where the ball ended in the cup, else 0.
 
-    The paper's rule is the distance alone. It would also count a ball under the cup's floor, or
-    beside or above a large cup, where one may be for a moment: ours has to be inside.
+    The paper's rule looks at the distance to the goal alone. It would also count a ball that is
+    for a moment under the cup's floor, or beside or above a large cup. Here it must be inside.
     """
     scale = contexts[:, 0]
-    near = np.hypot(swung.radii, swung.heights) < SUCCESS_RADIUS * scale
-    inside = (swung.radii < INNER_RADIUS * scale) & (swung.heights > FLOOR) & (swung.heights < RIM)
-    return (near & inside & ~swung.unstable).astype(float)
+    near = np.hypot(rollouts.radii, rollouts.heights) < SUCCESS_RADIUS * scale
+    inside = (
+        (rollouts.radii < INNER_RADIUS * scale)
+        & (rollouts.heights > FLOOR)
+        & (rollouts.heights < RIM)
+    )
+    return (near & inside & ~rollouts.unstable).astype(float)
 
 
 def reward(successes: Array, thetas: Array) -> Array:
-    """1 - 0.07 |w|^2 for a catch, else 0. The paper writes theta; the scaled w is what was used."""
+    """(n,): 1 - 0.07 |w|^2 for a success, else 0.
+
+    The paper writes theta for w; its experiments used the scaled weights w.
+    """
     return successes * (1.0 - COST * WEIGHT_SCALE**2 * (thetas**2).sum(axis=1))

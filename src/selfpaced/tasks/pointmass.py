@@ -6,36 +6,45 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
-from selfpaced.tasks.stepwise import Step, StepwiseTask
+from selfpaced.tasks.stepwise_task import Step, StepwiseTask
 
 START, GOAL = np.array([0.0, 3.0]), np.array([0.0, -3.0])
-DT = 0.05  # seconds
-FORCE = 8.0  # of a full action, per unit of mass
-DRAG = 1.0
-DECAY = 0.6  # of the reward, per unit of distance to the goal
-SUCCESS_RADIUS = 0.3
-ARENA = 6.0  # half the side of the square that it cannot leave
+DT = 0.05  # seconds per step
+FORCE = 8.0  # acceleration by a full action
+DRAG = 1.0  # deceleration per unit of velocity
+DECAY = 0.6  # the reward decays with the distance to the goal at this rate
+SUCCESS_RADIUS = 0.3  # an episode is a success if its last position is nearer to the goal
+ARENA = 6.0  # half the side of the square that the mass cannot leave
 
 
 class PointMass2D(StepwiseTask):
-    """Contexts (n, 2): where the gate is, and how wide. The wall is y = 0; touching it is the end.
+    """A point mass is steered by forces through a gate in the wall y = 0, to a goal behind it.
 
-    The reward of a step is DT exp(-0.6 distance to the goal): waiting before the wall pays
-    something, and most of what is tried at a narrow gate ends that income. This is what makes the
-    narrow gate hard to learn without easier ones first.
+    Contexts (n, 2): the x-position of the gate and its width. Touching the wall ends the episode.
+    The reward of a step is DT exp(-0.6 distance to the goal). Waiting before the wall therefore
+    pays something, and most attempts at a narrow gate end that income. This is what makes
+    a narrow gate hard to learn without easier ones first.
     """
 
     name = "PointMass2D"
+    """The task's name in the specs of stored runs, so it must not change."""
     context_space = Box([-4.0, 0.5], [4.0, 8.0])
+    """Which contexts exist."""
     context_names = ("position of the gate", "width of the gate")
+    """Names of the context's dimensions, for figures."""
     observation_space = Box([-10.0] * 6, [10.0] * 6)
-    actions = 2
+    """Bounds of position (2), velocity (2) and context (2)."""
+    action_dimension = 2
+    """Dimensions of an action: the force in x and y, in units of FORCE."""
     steps = 100
+    """Largest number of steps in an episode."""
 
     def begin(self, contexts: Array) -> Array:
+        """States (n, 4): position START and velocity zero in every context."""
         return np.tile([*START, 0.0, 0.0], (len(contexts), 1))
 
     def move(self, contexts: Array, states: Array, actions: Array) -> Step:
+        """One step of every row; a row that touches the wall stays where it touched it."""
         position, velocity = states[:, :2], states[:, 2:]
         velocity = velocity + DT * (FORCE * actions - DRAG * velocity)
         after = np.clip(position + DT * velocity, -ARENA, ARENA)
@@ -46,17 +55,18 @@ class PointMass2D(StepwiseTask):
         after[touched] = np.column_stack([x[touched], np.zeros(touched.sum())])
         distance = np.hypot(*(after - GOAL).T)
         return Step(
-            np.hstack([after, velocity]),
-            DT * np.exp(-DECAY * distance),
-            touched,
-            distance < SUCCESS_RADIUS,
+            states=np.hstack([after, velocity]),
+            rewards=DT * np.exp(-DECAY * distance),
+            ended=touched,
+            solved=distance < SUCCESS_RADIUS,
         )
 
     def observe(self, contexts: Array, states: Array) -> Array:
-        """Position and velocity, and the gate."""
+        """(n, 6): position, velocity, then the context."""
         return np.hstack([states, contexts])
 
     def draw(self, context: Array, trajectories: Array, axes: Any) -> None:
+        """Draw the wall with the gate of `context` (2,), start, goal and trajectories (k, t, 2)."""
         x, width = context
         for left, right in ((-ARENA, x - width / 2), (x + width / 2, ARENA)):
             axes.plot([left, right], [0, 0], color="0.25", linewidth=4, solid_capstyle="butt")

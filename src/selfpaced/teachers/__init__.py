@@ -1,6 +1,7 @@
-"""Teachers: each chooses contexts, and knows nothing of who learns. One curriculum a file.
+"""Teachers: each chooses contexts and knows nothing of who learns. One curriculum a file.
 
-A new one is a file here and a line below; `tests/contracts/test_teachers.py` then covers it.
+A new teacher is a file here and a line in `TEACHERS`; `tests/contracts/test_teachers.py` then
+covers it.
 """
 
 from selfpaced.teachers.adr import ADR
@@ -9,26 +10,34 @@ from selfpaced.teachers.currot import CurrOT
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.plr import PLR
 from selfpaced.teachers.saggriac import SaggRiac
-from selfpaced.teachers.selfpaced import SelfPaced
-from selfpaced.teachers.target import Target
-from selfpaced.teachers.uniform import Uniform
-from selfpaced.types import TeacherNumbers
+from selfpaced.teachers.selfpaced_alpha import SelfPacedAlpha
+from selfpaced.teachers.selfpaced_mastery import SelfPacedMastery
+from selfpaced.teachers.selfpaced_threshold import SelfPacedThreshold
+from selfpaced.teachers.target import TargetTeacher
+from selfpaced.teachers.uniform import UniformTeacher
+from selfpaced.types import TeacherConfig
 
-TEACHERS: dict[str, TeacherNumbers] = {
-    "target": Target(),
-    "uniform": Uniform(),
-    "selfpaced": SelfPaced(),
-    "selfpaced-sprl": SelfPaced(form="sprl"),
-    "selfpaced-ready": SelfPaced(form="ready"),
+TEACHERS: dict[str, TeacherConfig] = {
+    "target": TargetTeacher(),
+    "uniform": UniformTeacher(),
+    "threshold": SelfPacedThreshold(),
+    "alpha": SelfPacedAlpha(),
+    "mastery": SelfPacedMastery(),
     "currot": CurrOT(),
     "alpgmm": ALPGMM(),
     "plr": PLR(),
     "adr": ADR(),
-    # Environments ask for few contexts at a time: a few steps with every batch learn as well as the
-    # paper's 250 with every fifth, which for batches of ten are 17 times as many.
+    # The one exception to the defaults. `GoalGAN()` takes 250 training steps with every fifth
+    # batch, as the paper does for C-REPS, which asks for a whole batch at once. Environments ask
+    # for few contexts at a time, and GoalGAN draws these in batches of 10. There, 3 steps with
+    # every batch learn as well and are 1/17 of the steps.
     "goalgan": GoalGAN(steps=3, train_every=1),
     "saggriac": SaggRiac(),
 }
+"""Every teacher, for deep RL, by the name that runs and figures use.
+
+Each has its default configuration, except GoalGAN.
+"""
 
 __all__ = [
     "ADR",
@@ -38,7 +47,9 @@ __all__ = [
     "CurrOT",
     "GoalGAN",
     "SaggRiac",
-    "SelfPaced",
-    "Target",
-    "Uniform",
+    "SelfPacedAlpha",
+    "SelfPacedMastery",
+    "SelfPacedThreshold",
+    "TargetTeacher",
+    "UniformTeacher",
 ]

@@ -1,4 +1,8 @@
-"""Practise where returns change (ALP-GMM; Portelas et al., 2019)."""
+"""Contexts where returns change: absolute learning progress (ALP-GMM; Portelas et al., 2019).
+
+A mixture of Gaussians is fitted to the contexts and learning progress of recent episodes, and new
+contexts are drawn from the components with much progress.
+"""
 
 from dataclasses import dataclass
 
@@ -8,62 +12,93 @@ from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.mixture import Mixture, fit_mixtures
-from selfpaced.teachers.episodes import Judged, Recent, check_judged_by, judged
-from selfpaced.types import State
+from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
+from selfpaced.types import State, part_of, prefixed
 
-FLOOR = 1e-4  # least variance of a component, in the unit cube
+FLOOR = 1e-4  # smallest variance of a component, with the context space scaled to the unit cube
 
 
 @dataclass(frozen=True, kw_only=True)
 class ALPGMM:
-    """Absolute learning progress, modelled by a mixture of Gaussians. Needs no target.
+    """Draws contexts where absolute learning progress is high. It needs no target.
 
-    The progress of an episode is how much its return differs from that of the nearest earlier
-    context. Contexts are drawn where the mean progress is high.
+    The learning progress of an episode is how much its value differs from that of the nearest
+    earlier context.
+
+    >>> import numpy as np
+    >>> from selfpaced import ALPGMM, Box, Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> teacher = ALPGMM(fit_every=50).start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> for _ in range(4):
+    ...     contexts = teacher.ask(50, rng)
+    ...     returns = rng.random(50) * (contexts[:, 0] < 0.3)  # nothing changes above 0.3
+    ...     teacher.tell(contexts, returns, successes=np.zeros(50))
+    >>> bool(np.median(teacher.ask(200, rng)) < 0.3)
+    True
     """
 
-    judged_by: Judged = "reward"
-    fit_every: int = 250  # episodes; as many are fitted
-    components: tuple[int, int] = (2, 10)  # least and most; the best by Akaike's criterion
-    uniform: float = 0.2  # share of contexts drawn from the whole box
-    remembered: int = 2000  # earlier contexts to compare with
+    judged_by: JudgedBy = "reward"
+    """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
+    fit_every: int = 250
+    """Episodes between two fits of the mixture; also the number of last episodes that it fits."""
+    components: tuple[int, int] = (2, 10)
+    """Smallest and largest number of components; Akaike's criterion chooses among them."""
+    uniform_share: float = 0.2
+    """Share of the contexts, from 0 to 1, that is drawn evenly from the whole context space."""
+    remembered: int = 2000
+    """Earlier episodes that are kept, to find the nearest one to a new context."""
 
     def __post_init__(self) -> None:
         check_at_least("fit_every", self.fit_every, 2)
         check_at_least("remembered", self.remembered, 1)
         least, most = self.components
         if not 1 <= least <= most:
-            raise ValueError(f"components must be (least, most) >= 1; got {self.components}")
-        if not 0.0 <= self.uniform <= 1.0:
-            raise ValueError(f"uniform must be in [0, 1]; got {self.uniform}")
+            raise ValueError(
+                f"components must be (least, most) with 1 <= least <= most; got {self.components}"
+            )
+        if not 0.0 <= self.uniform_share <= 1.0:
+            raise ValueError(f"uniform_share must be in [0, 1]; got {self.uniform_share}")
         check_judged_by(self.judged_by)
 
     def start(self, context_space: Box, target: Gaussian) -> "ALPGMMTeacher":
+        """A new teacher for contexts in `context_space`; it does not look at `target`."""
         return ALPGMMTeacher(self, context_space)
 
 
 class ALPGMMTeacher:
-    """Earlier episodes, the last ones with their progress, and the mixture."""
+    """ALP-GMM between two batches: earlier episodes, recent progress, and the mixture.
 
-    def __init__(self, numbers: ALPGMM, box: Box) -> None:
-        self._numbers, self._box = numbers, box
-        self._earlier = Recent(numbers.remembered, box.dimension)
-        self._progress = Recent(numbers.fit_every, box.dimension)
-        self._since_fit = 0
-        self._mixture: Mixture | None = None
+    Inside, the context space is scaled to the unit cube.
+    """
+
+    def __init__(self, config: ALPGMM, box: Box) -> None:
+        self._config, self._box = config, box
+        self._earlier = RecentEpisodes(config.remembered, box.dimension)
+        self._progress = RecentEpisodes(config.fit_every, box.dimension)  # values: progress
+        self._since_fit = 0  # episodes
+        self._mixture: Mixture | None = None  # over contexts and, in the last column, progress
+
+    def __repr__(self) -> str:
+        where = "contexts over the whole space"
+        if self._mixture is not None:
+            means, d = self._mixture.means, self._box.dimension
+            peak = self._box.low + means[means[:, d].argmax(), :d] * self._box.width
+            where = f"{len(means)} components, most progress around {peak.round(4).tolist()}"
+        return f"ALPGMMTeacher({where}, {len(self._earlier)} episodes remembered)"
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
-        if self._since_fit >= self._numbers.fit_every:
+        """n contexts (n, d), most of them from components in proportion to their progress."""
+        if self._since_fit >= self._config.fit_every:
             self._fit(rng)
         contexts = self._box.uniform(n, rng)
         if self._mixture is None:
             return contexts
         d = self._box.dimension
-        worth = np.maximum(self._mixture.means[:, d], 0.0)
-        if worth.sum() <= 0:
+        progress = np.maximum(self._mixture.means[:, d], 0.0)  # mean of each component
+        if progress.sum() <= 0:
             return contexts
-        rows = np.flatnonzero(rng.random(n) >= self._numbers.uniform)
-        chosen = rng.choice(len(worth), size=len(rows), p=worth / worth.sum())
+        rows = np.flatnonzero(rng.random(n) >= self._config.uniform_share)
+        chosen = rng.choice(len(progress), size=len(rows), p=progress / progress.sum())
         for j in np.unique(chosen):
             here = rows[chosen == j]
             C = self._mixture.covariances[j, :d, :d]
@@ -73,34 +108,39 @@ class ALPGMMTeacher:
         return np.clip(contexts, self._box.low, self._box.high)
 
     def _fit(self, rng: np.random.Generator) -> None:
+        """Fit mixtures of every allowed size to the recent progress and keep the best."""
         self._since_fit = 0
-        alp = self._progress.values
-        scale = alp.max() if alp.size and alp.max() > 0 else 1.0
-        data = np.column_stack([self._progress.contexts, alp / scale])
-        least, most = self._numbers.components
+        progress = self._progress.values
+        scale = progress.max() if progress.size and progress.max() > 0 else 1.0
+        data = np.column_stack([self._progress.contexts, progress / scale])
+        least, most = self._config.components
         sizes = range(least, min(most, len(data) - 1) + 1)
         fits = fit_mixtures(data, sizes, FLOOR, rng) if sizes else []
         self._mixture = min(fits, key=lambda fit: fit.aic) if fits else None
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
-        values = judged(self._numbers.judged_by, rewards, successes, "ALP-GMM")
+        """Take note of finished episodes and of the progress that each shows."""
+        values = episode_values(self._config.judged_by, rewards, successes, "ALP-GMM")
         if len(values) == 0:
             return
         from scipy.spatial import KDTree  # takes a moment to load
 
         places = (contexts - self._box.low) / self._box.width
-        alp = np.zeros(len(values))
+        progress = np.zeros(len(values))
         if len(self._earlier):
             nearest = KDTree(self._earlier.contexts).query(places)[1]
-            alp = np.abs(values - self._earlier.values[nearest])
+            progress = np.abs(values - self._earlier.values[nearest])
         self._earlier.add(places, values)
-        self._progress.add(places, alp)
+        self._progress.add(places, progress)
         self._since_fit += len(values)
 
     def state(self) -> State:
-        found: State = {"since_fit": np.array(self._since_fit)}
-        for name, part in (("earlier", self._earlier), ("progress", self._progress)):
-            found |= {f"{name}.{key}": value for key, value in part.state().items()}
+        """Everything that later contexts depend on, as plain arrays."""
+        found: State = {
+            "since_fit": np.array(self._since_fit),
+            **prefixed("earlier.", self._earlier.state()),
+            **prefixed("progress.", self._progress.state()),
+        }
         if self._mixture is not None:
             weights, means, covariances, likelihood = self._mixture
             found |= {"weights": weights, "means": means, "covariances": covariances}
@@ -108,14 +148,15 @@ class ALPGMMTeacher:
         return found
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
         self._since_fit = int(state["since_fit"])
-        for name, part in (("earlier", self._earlier), ("progress", self._progress)):
-            part.restore({key: state[f"{name}.{key}"] for key in ("contexts", "values")})
+        self._earlier.restore(part_of(state, "earlier."))
+        self._progress.restore(part_of(state, "progress."))
         self._mixture = None
         if "weights" in state:
             self._mixture = Mixture(
-                np.array(state["weights"]),
-                np.array(state["means"]),
-                np.array(state["covariances"]),
-                float(state["likelihood"]),
+                weights=np.array(state["weights"]),
+                means=np.array(state["means"]),
+                covariances=np.array(state["covariances"]),
+                log_likelihood=float(state["likelihood"]),
             )

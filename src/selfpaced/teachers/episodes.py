@@ -1,4 +1,4 @@
-"""The last episodes that a teacher was told of, and what it judges them by."""
+"""Episodes as teachers see them: what each was worth, and a memory of the most recent ones."""
 
 from typing import Literal
 
@@ -7,29 +7,31 @@ import numpy as np
 from selfpaced.maths.arrays import Array
 from selfpaced.types import State
 
-Judged = Literal["success", "reward"]
+JudgedBy = Literal["success", "reward"]
+"""What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
 
 
-def judged(by: Judged, rewards: Array, successes: Array, teacher: str) -> Array:
-    """(n,): the numbers that count; a ValueError if an episode does not have them."""
-    values = np.asarray(successes if by == "success" else rewards, dtype=float)
+def episode_values(judged_by: JudgedBy, rewards: Array, successes: Array, teacher: str) -> Array:
+    """(n,): the value of each episode; a ValueError that names `teacher` if one is not finite."""
+    values = np.asarray(successes if judged_by == "success" else rewards, dtype=float)
     unknown = ~np.isfinite(values)
     if unknown.any():
         raise ValueError(
-            f"{'successes' if by == 'success' else 'rewards'} must be numbers for {teacher}, which "
-            f"judges by {by}; got {values[unknown][0]} in {unknown.sum()} of {len(values)} rows"
+            f"{'successes' if judged_by == 'success' else 'rewards'} must be numbers for "
+            f"{teacher}, which judges by {judged_by}; got {values[unknown][0]} in "
+            f"{unknown.sum()} of {len(values)} rows"
         )
     return values
 
 
-def check_judged_by(by: str) -> None:
-    """A ValueError unless there is such a thing to judge by."""
-    if by not in ("success", "reward"):
-        raise ValueError(f"judged_by must be 'success' or 'reward'; got {by!r}")
+def check_judged_by(judged_by: str) -> None:
+    """Raise a ValueError unless `judged_by` is "success" or "reward"."""
+    if judged_by not in ("success", "reward"):
+        raise ValueError(f"judged_by must be 'success' or 'reward'; got {judged_by!r}")
 
 
-class Recent:
-    """At most `size` episodes, oldest first: contexts and what they were worth."""
+class RecentEpisodes:
+    """The last `size` episodes, oldest first: their contexts and values."""
 
     def __init__(self, size: int, dimension: int) -> None:
         self._size = size
@@ -39,12 +41,18 @@ class Recent:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __repr__(self) -> str:
+        return f"RecentEpisodes({len(self)} of at most {self._size})"
+
     def add(self, contexts: Array, values: Array) -> None:
+        """Add episodes by their `contexts` (n, d) and `values` (n,); the oldest ones leave."""
         self.contexts = np.concatenate([self.contexts, contexts])[-self._size :]
         self.values = np.concatenate([self.values, values])[-self._size :]
 
     def state(self) -> State:
+        """The episodes as plain arrays."""
         return {"contexts": self.contexts, "values": self.values}
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
         self.contexts, self.values = np.array(state["contexts"]), np.array(state["values"])

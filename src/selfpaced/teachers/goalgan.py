@@ -1,4 +1,4 @@
-"""GoalGAN: practise contexts of intermediate difficulty (Florensa et al., 2018; extra `torch`).
+"""Contexts of intermediate difficulty (GoalGAN; Florensa et al., 2018; extra `torch`).
 
 A least-squares GAN learns to generate contexts like those that the learner solves sometimes, but
 not always. Every random number comes from the generator that is passed in.
@@ -16,29 +16,43 @@ from scipy.spatial.distance import cdist
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
-from selfpaced.teachers.small_asks import SmallAsks
-from selfpaced.types import State
+from selfpaced.teachers.request_batching import RequestBatcher
+from selfpaced.types import State, part_of, prefixed
 
-OLD = 0.2  # share of rollouts on contexts solved before
-AT_ONCE = 10  # contexts at least; whoever asks for fewer gets some of them now and some later
-FRESH = 0.4  # fresh contexts per rollout of the rest; each is executed twice, some four times
+OLD = 0.2  # share of a batch on contexts that were solved before
+AT_ONCE = 10  # smaller requests are served from a batch of this size, so that no share rounds to 0
+FRESH = 0.4  # fresh contexts per remaining row of a batch; each is tried twice, some four times
 EASY, HARD = 0.9, 0.1  # success rates between which a context is of intermediate difficulty
-APART = 0.01  # of the box's diagonal, between two remembered contexts
-REMEMBERED_ASKS = 10  # whose contexts train the GAN
-BATCH = 64
+APART = 0.01  # least distance of two remembered contexts, as a share of the box's diagonal
+REMEMBERED_ASKS = 10  # last batches whose contexts train the GAN
+BATCH = 64  # rows of one training step
 LEARNING_RATE = 1e-3
 GENERATOR, DISCRIMINATOR = (256, 256), (128, 128)  # hidden units
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoalGAN:
-    """GoalGAN."""
+    """Generates contexts that are solved sometimes. It needs successes and no target.
+
+    >>> import numpy as np
+    >>> from selfpaced import Box, Gaussian, GoalGAN
+    >>> teacher = GoalGAN(first_steps=10).start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> contexts = teacher.ask(50, np.random.default_rng(0))
+    >>> teacher.tell(contexts, rewards=np.zeros(50), successes=(contexts[:, 0] < 0.5) * 1.0)
+    >>> teacher
+    GoalGANTeacher(contexts over the whole space, 0 solved contexts and 50 episodes remembered)
+    """
 
     needs: ClassVar[tuple[str, ...]] = ("torch",)
-    noise: float = 0.05  # eps_NOISE: deviation added to generated contexts, in widths of the box
-    train_every: int = 5  # Delta_TRAIN: batches between two trainings of the GAN
-    steps: int = 250  # of each training; a step is one of the discriminator, one of the generator
-    first_steps: int = 1000  # of the training to uniform contexts before the first batch
+    """Packages that must be installed for it, besides those of the core."""
+    noise: float = 0.05
+    """eps_NOISE: standard deviation added to contexts, as a share of the context space's width."""
+    train_every: int = 5
+    """Delta_TRAIN: batches of contexts between two trainings of the GAN."""
+    steps: int = 250
+    """Steps of one training; each is a step of the discriminator and one of the generator."""
+    first_steps: int = 1000
+    """Steps of the training before the first batch, after which contexts cover the whole space."""
 
     def __post_init__(self) -> None:
         check_positive("noise", self.noise)
@@ -47,41 +61,59 @@ class GoalGAN:
         check_at_least("first_steps", self.first_steps, 1)
 
     def start(self, context_space: Box, target: Gaussian) -> "GoalGANTeacher":
+        """A new teacher for contexts in `context_space`; it does not look at `target`."""
         return GoalGANTeacher(self, context_space)
 
 
 class GoalGANTeacher:
-    """Contexts inside are in [-1, 1]^d; `_unit` and `_box_of` convert."""
+    """GoalGAN between two batches: the GAN, remembered solved contexts, and recent episodes.
 
-    def __init__(self, numbers: GoalGAN, box: Box) -> None:
-        self._numbers, self._box = numbers, box
+    Inside, contexts are in [-1, 1]^d; `_unit` and `_box_of` convert.
+    """
+
+    def __init__(self, config: GoalGAN, box: Box) -> None:
+        self._config, self._box = config, box
         self._gan: _GAN | None = None  # made with the first batch, from its generator
-        self._asked = 0
+        self._asked = 0  # batches drawn
         self._solved = np.zeros((0, box.dimension))  # remembered
-        self._told = np.zeros((0, box.dimension + 2))  # context, success, ask it belongs to
-        self._fresh_rows = 0  # how many of the last rows of _told were not looked at yet
-        self._asks = SmallAsks(self._batch, AT_ONCE, box.dimension)
+        self._told = np.zeros((0, box.dimension + 2))  # context, success, number of the last batch
+        self._fresh_rows = 0  # how many of the last rows of _told came since the last batch
+        self._requests = RequestBatcher(self._batch, AT_ONCE, box.dimension)
+
+    def __repr__(self) -> str:
+        where = "contexts over the whole space"
+        contexts, labels = _labelled(_grouped(self._told))
+        if labels.any():
+            mean = self._box_of(contexts[labels > 0].mean(axis=0)).round(4).tolist()
+            where = f"intermediate difficulty around {mean}"
+        return (
+            f"GoalGANTeacher({where}, {len(self._solved)} solved contexts and "
+            f"{len(self._told)} episodes remembered)"
+        )
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
-        return self._asks.ask(n, rng)
+        """n contexts (n, d): a fifth near solved ones, the others generated, each repeatedly."""
+        return self._requests.ask(n, rng)
 
     def _batch(self, n: int, rng: np.random.Generator) -> Array:
+        """(n, d): contexts near solved ones, then generated ones. Trains the GAN when it is due."""
         gan = self._gan
         if gan is None:
             gan = self._gan = _GAN(self._box.dimension, rng)
-            uniform = rng.uniform(-1, 1, size=(self._numbers.first_steps * BATCH, gan.dimension))
-            gan.train(uniform, np.ones(len(uniform)), self._numbers.first_steps, rng)
+            uniform = rng.uniform(-1, 1, size=(self._config.first_steps * BATCH, gan.dimension))
+            gan.train(uniform, np.ones(len(uniform)), self._config.first_steps, rng)
         told = _grouped(self._told)
         self._remember_solved(told)
-        if self._asked and self._asked % self._numbers.train_every == 0:
+        if self._asked and self._asked % self._config.train_every == 0:
             contexts, labels = _labelled(told)
             if labels.any():
-                gan.train(contexts, labels, self._numbers.steps, rng)
+                gan.train(contexts, labels, self._config.steps, rng)
         self._asked += 1
         old = round(OLD * n)
         return self._box_of(np.concatenate([self._old(old, rng), self._fresh(n - old, gan, rng)]))
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
+        """Take note of finished episodes; those of the last ten batches are kept."""
         if np.isnan(successes).any():
             raise ValueError(
                 "successes must be given for GoalGAN: it needs to know what was solved"
@@ -110,13 +142,13 @@ class GoalGANTeacher:
         return np.concatenate([twice, np.resize(again, (n - len(twice), self._box.dimension))])
 
     def _noisy(self, contexts: Array, rng: np.random.Generator) -> Array:
-        noise = 2 * self._numbers.noise * rng.standard_normal(contexts.shape)  # the box is 2 wide
+        noise = 2 * self._config.noise * rng.standard_normal(contexts.shape)  # [-1, 1] is 2 wide
         return np.clip(contexts + noise, -1, 1)
 
     def _remember_solved(self, told: "_Told") -> None:
         """Remember contexts that were solved every time and lie apart from those remembered."""
-        # Only those told of since: what was solved before is known. Episodes that end one by one
-        # may bring the second execution of a context long after the first.
+        # Only contexts with an episode since the last batch can be new here. Their earlier episodes
+        # count too: a context's second episode may end long after its first.
         new = told.newest >= len(self._told) - self._fresh_rows
         self._fresh_rows = 0
         solved = told.contexts[new & (told.rates == 1.0) & (told.counts >= 2)]
@@ -136,40 +168,42 @@ class GoalGANTeacher:
         return np.clip(contexts, self._box.low, self._box.high)
 
     def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
         return {
             "asked": np.array(self._asked),
             "solved": self._solved,
             "told": self._told,
             "fresh_rows": np.array(self._fresh_rows),
-            "left": self._asks.left,
-            **({} if self._gan is None else self._gan.state()),
+            "left": self._requests.left,
+            **({} if self._gan is None else prefixed("gan.", self._gan.state())),
         }
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
         self._asked, self._fresh_rows = int(state["asked"]), int(state["fresh_rows"])
         self._solved, self._told = np.array(state["solved"]), np.array(state["told"])
-        self._asks.left = np.array(state["left"])
+        self._requests.left = np.array(state["left"])
         self._gan = None
-        if "gan.0" in state:
+        if networks := part_of(state, "gan."):
             self._gan = _GAN(self._box.dimension, np.random.default_rng(0))
-            self._gan.restore(state)
+            self._gan.restore(networks)
 
 
 class _Told(NamedTuple):
-    """Equal contexts as one."""
+    """Episodes grouped by context."""
 
-    contexts: Array  # (k, d)
-    rates: Array  # (k,): of success
-    counts: IntArray  # (k,): how often each was tried
-    newest: IntArray  # (k,): the last row it is in
+    contexts: Array  # (k, d): all different
+    rates: Array  # (k,): success rate of each
+    counts: IntArray  # (k,): episodes of each
+    newest: IntArray  # (k,): row of its last episode
 
 
 def _grouped(rows: Array) -> _Told:
-    """Of rows (n, d + 2): context, success, ask."""
+    """Episodes in rows (n, d + 2) of context, success and batch number, grouped by context."""
     if len(rows) == 0:
         none = np.zeros(0, dtype=np.int64)
         return _Told(rows[:, :-2], np.zeros(0), none, none)
-    order = np.lexsort(rows[:, -3::-1].T)  # by the first dimension first, equal ones as they came
+    order = np.lexsort(rows[:, -3::-1].T)  # sorted; equal contexts in the order of rows
     contexts = rows[order, :-2]
     starts = np.flatnonzero(np.r_[True, (contexts[1:] != contexts[:-1]).any(axis=1)])
     ends = np.r_[starts[1:], len(rows)]
@@ -179,24 +213,24 @@ def _grouped(rows: Array) -> _Told:
 
 
 def _labelled(told: _Told) -> tuple[Array, Array]:
-    """Contexts executed at least twice; 1 for those of intermediate difficulty."""
+    """Contexts tried at least twice, and labels: 1 for intermediate difficulty, else 0."""
     often = told.counts >= 2
     labels = (told.rates > HARD) & (told.rates < EASY)
     return told.contexts[often], labels[often].astype(float)
 
 
 class _Network(NamedTuple):
-    """All weights in one tensor, for the optimiser takes a dozen calls for each that it has."""
+    """A network with all weights in one tensor: the optimiser makes a dozen calls per tensor."""
 
     weights: Any
-    shapes: list[tuple[int, int]]  # of the layers, each a matrix and a row
+    shapes: list[tuple[int, int]]  # of the layers' parameters: matrix, bias, matrix, bias, ...
 
 
 class _GAN:
-    """The least-squares GAN: both networks, and the running squares of their RMSProp."""
+    """The least-squares GAN: generator and discriminator, each with its RMSProp optimiser."""
 
     def __init__(self, dimension: int, rng: np.random.Generator) -> None:
-        import torch  # takes seconds to load, and only this class needs it
+        import torch  # takes seconds to load
 
         self.dimension = dimension
         self._torch: Any = torch
@@ -208,15 +242,15 @@ class _GAN:
         ]
 
     def generate(self, n: int, rng: np.random.Generator) -> Array:
-        """(n, d) contexts in [-1, 1]^d."""
+        """(n, d): generated contexts in [-1, 1]^d."""
         with _one_thread(self._torch), self._torch.no_grad():
             return self._generated(self._noise(n, rng)).numpy().astype(float)
 
     def train(self, contexts: Array, labels: Array, steps: int, rng: np.random.Generator) -> None:
         """`steps` steps of each network on rows of `contexts` (n, d) labelled 1 or 0.
 
-        The discriminator learns 1 for contexts labelled 1, and -1 for the others and for what is
-        generated; the generator learns to be taken for 1.
+        The discriminator learns to score contexts labelled 1 with 1, and all others and generated
+        ones with -1; the generator learns to generate contexts that are scored with 1.
         """
         rows = rng.integers(len(contexts), size=(steps, BATCH))
         noise = self._noise(2 * steps * BATCH, rng).reshape(steps, 2, BATCH, self.dimension)
@@ -229,9 +263,9 @@ class _GAN:
                 with self._torch.no_grad():
                     generated = self._generated(noise[step, 0])
                 both = self._torch.cat([data[chosen], generated])
-                miss = self._judged(both) - self._torch.cat([wanted[chosen], minus_one])
+                miss = self._scores(both) - self._torch.cat([wanted[chosen], minus_one])
                 self._descend(for_discriminator, 2 * (miss**2).mean())
-                miss = self._judged(self._generated(noise[step, 1])) - 1
+                miss = self._scores(self._generated(noise[step, 1])) - 1
                 self._descend(for_generator, (miss**2).mean())
 
     def _descend(self, optimiser: Any, loss: Any) -> None:
@@ -242,7 +276,7 @@ class _GAN:
     def _generated(self, noise: Any) -> Any:
         return self._torch.tanh(self._forward(self._generator, noise, self._torch.relu))
 
-    def _judged(self, contexts: Any) -> Any:
+    def _scores(self, contexts: Any) -> Any:
         leaky = self._torch.nn.functional.leaky_relu
         return self._forward(self._discriminator, contexts, leaky)[:, 0]
 
@@ -281,7 +315,7 @@ class _GAN:
         return found
 
     def state(self) -> State:
-        return {f"gan.{i}": tensor.numpy().copy() for i, tensor in enumerate(self._tensors())}
+        return {str(i): tensor.numpy().copy() for i, tensor in enumerate(self._tensors())}
 
     def restore(self, state: State) -> None:
         for optimiser in self._optimisers:
@@ -291,12 +325,12 @@ class _GAN:
                     "square_avg": self._torch.zeros_like(parameter),
                 }
         for i, tensor in enumerate(self._tensors()):
-            tensor.copy_(self._torch.from_numpy(np.array(state[f"gan.{i}"])))
+            tensor.copy_(self._torch.from_numpy(np.array(state[str(i)])))
 
 
 @contextmanager
 def _one_thread(torch: Any) -> Generator[None, None, None]:
-    """Torch on one thread, whatever the program around us uses: results must not depend on it."""
+    """Torch on one thread: results must not depend on the number that the program has set."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

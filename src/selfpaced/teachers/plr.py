@@ -1,4 +1,4 @@
-"""Contexts worth replaying (prioritised level replay on a box; Jiang et al., 2021)."""
+"""Contexts worth replaying: prioritised level replay on a box (PLR; Jiang et al., 2021)."""
 
 from dataclasses import dataclass
 
@@ -7,46 +7,76 @@ import numpy as np
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
-from selfpaced.teachers.episodes import judged
+from selfpaced.teachers.episodes import episode_values
 from selfpaced.types import State
 
 
 @dataclass(frozen=True, kw_only=True)
 class PLR:
-    """Prioritised replay: needs successes, and no target.
+    """Replays contexts that are solved about half the time. It needs successes and no target.
 
-    A context's score is s (1 - s) of its success rate s: highest where it is solved half the time
-    (Rutherford et al., 2024). A rate from few episodes is drawn towards one half, so that what was
-    tried once is worth another try.
+    The score of a context is s (1 - s) with its success rate s (Rutherford et al., 2024), highest
+    for one half. The rate counts one success and one failure more than were seen, so that a context
+    that was tried once is worth another try.
+
+    >>> import numpy as np
+    >>> from selfpaced import PLR, Box, Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> teacher = PLR(replay_share=0.8).start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> for _ in range(20):
+    ...     contexts = teacher.ask(60, rng)
+    ...     teacher.tell(contexts, rewards=np.zeros(60), successes=rng.random(60) < contexts[:, 0])
+    >>> teacher
+    PLRTeacher(replays contexts around [0.5058], 275 contexts remembered with 1200 episodes)
     """
 
-    capacity: int = 500  # contexts that are remembered
-    replay: float = 0.5  # share of the contexts that are replayed, once there are `enough`
-    enough: int = 50
-    temperature: float = 0.3  # beta: chances go as (1 / rank)^(1 / beta)
-    staleness: float = 0.1  # share of the chances that goes to what was not drawn for long
+    remembered: int = 500
+    """Contexts that are kept for replay; the one with the lowest score leaves first."""
+    replay_share: float = 0.5
+    """Share of the contexts, from 0 to 1, that is replayed; the others are drawn evenly."""
+    replay_from: int = 50
+    """Remembered contexts from which on any are replayed."""
+    temperature: float = 0.3
+    """beta: chances go as (1 / rank)^(1 / beta), with rank 1 for the highest score.
+
+    Smaller prefers the highest scores more strongly.
+    """
+    staleness: float = 0.1
+    """Share of the chances, from 0 to 1, that goes to contexts in proportion to how long ago
+    they were drawn."""
 
     def __post_init__(self) -> None:
-        check_at_least("capacity", self.capacity, 1)
-        check_at_least("enough", self.enough, 1)
+        check_at_least("remembered", self.remembered, 1)
+        check_at_least("replay_from", self.replay_from, 1)
         check_positive("temperature", self.temperature)
-        for name in ("replay", "staleness"):
+        for name in ("replay_share", "staleness"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1]; got {getattr(self, name)}")
 
     def start(self, context_space: Box, target: Gaussian) -> "PLRTeacher":
+        """A new teacher for contexts in `context_space`; it does not look at `target`."""
         return PLRTeacher(self, context_space)
 
 
 class PLRTeacher:
-    """Remembered contexts with their episodes, wins, and when each was last drawn."""
+    """PLR between two batches: remembered contexts with their episodes, successes and last draw."""
 
-    def __init__(self, numbers: PLR, box: Box) -> None:
-        self._numbers, self._box = numbers, box
+    def __init__(self, config: PLR, box: Box) -> None:
+        self._config, self._box = config, box
         self._contexts = np.zeros((0, box.dimension))
-        self._episodes, self._wins = np.zeros(0), np.zeros(0)
-        self._drawn = np.zeros(0)  # the ask that last drew each
+        self._episodes, self._wins = np.zeros(0), np.zeros(0)  # of each remembered context
+        self._drawn = np.zeros(0)  # number of the `ask` that drew each context last
         self._asks = 0
+
+    def __repr__(self) -> str:
+        where = "contexts over the whole space"
+        if len(self._contexts) >= self._config.replay_from:
+            mean = (self._chances() @ self._contexts).round(4).tolist()
+            where = f"replays contexts around {mean}"
+        return (
+            f"PLRTeacher({where}, {len(self._contexts)} contexts remembered with "
+            f"{self._episodes.sum():.0f} episodes)"
+        )
 
     @property
     def scores(self) -> Array:
@@ -55,28 +85,31 @@ class PLRTeacher:
         return rate * (1.0 - rate)
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
+        """n contexts (n, d): some replayed, the others uniform over the context space."""
         self._asks += 1
-        fresh = self._box.uniform(n, rng)
-        if len(self._contexts) < self._numbers.enough:
-            return fresh
-        replayed = np.flatnonzero(rng.random(n) < self._numbers.replay)
+        contexts = self._box.uniform(n, rng)
+        if len(self._contexts) < self._config.replay_from:
+            return contexts
+        replayed = np.flatnonzero(rng.random(n) < self._config.replay_share)
         chosen = rng.choice(len(self._contexts), size=len(replayed), p=self._chances())
-        fresh[replayed] = self._contexts[chosen]
+        contexts[replayed] = self._contexts[chosen]
         self._drawn[chosen] = self._asks
-        return fresh
+        return contexts
 
     def _chances(self) -> Array:
+        """(k,): the probability of each remembered context to be replayed."""
         rank = np.empty(len(self._contexts))
         rank[np.argsort(-self.scores, kind="stable")] = np.arange(1, len(rank) + 1)
-        by_score = rank ** (-1.0 / self._numbers.temperature)
+        by_score = rank ** (-1.0 / self._config.temperature)
         waited = self._asks - self._drawn
         by_age = waited / waited.sum() if waited.sum() > 0 else np.full(len(rank), 1 / len(rank))
-        share = self._numbers.staleness
+        share = self._config.staleness
         chances = (1 - share) * by_score / by_score.sum() + share * by_age
         return chances / chances.sum()
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
-        values = judged("success", rewards, successes, "PLR")
+        """Count episodes and successes of each context; forget the lowest scores if too many."""
+        values = episode_values("success", rewards, successes, "PLR")
         if len(values) == 0:
             return
         places, which = np.unique(contexts, axis=0, return_inverse=True)
@@ -91,12 +124,13 @@ class PLRTeacher:
         self._episodes = np.concatenate([self._episodes, episodes[~old]])
         self._wins = np.concatenate([self._wins, wins[~old]])
         self._drawn = np.concatenate([self._drawn, np.full((~old).sum(), float(self._asks))])
-        if len(self._contexts) > self._numbers.capacity:  # the least worth leave
-            kept = np.sort(np.argsort(-self.scores, kind="stable")[: self._numbers.capacity])
+        if len(self._contexts) > self._config.remembered:
+            kept = np.sort(np.argsort(-self.scores, kind="stable")[: self._config.remembered])
             self._contexts, self._episodes = self._contexts[kept], self._episodes[kept]
             self._wins, self._drawn = self._wins[kept], self._drawn[kept]
 
     def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
         return {
             "contexts": self._contexts,
             "episodes": self._episodes,
@@ -106,6 +140,7 @@ class PLRTeacher:
         }
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
         self._contexts, self._drawn = np.array(state["contexts"]), np.array(state["drawn"])
         self._episodes, self._wins = np.array(state["episodes"]), np.array(state["wins"])
         self._asks = int(state["asks"])

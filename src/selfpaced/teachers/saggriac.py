@@ -1,7 +1,7 @@
-"""SAGG-RIAC: practise where competence changes fastest (Baranes and Oudeyer, 2010).
+"""Contexts where competence changes fastest (SAGG-RIAC; Baranes and Oudeyer, 2010).
 
-The context box is split into regions, each with the competences of the contexts tried in it.
-A region's interest is how much its recent competence differs from what it was before.
+The context space is split into regions, each with the competences of the contexts tried in it.
+The interest of a region is how much its recent competence differs from what it was before.
 """
 
 from dataclasses import dataclass
@@ -11,55 +11,84 @@ import numpy as np
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
-from selfpaced.teachers.episodes import judged
-from selfpaced.teachers.small_asks import SmallAsks
+from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.request_batching import RequestBatcher
 from selfpaced.types import State
 
-CANDIDATES = 50  # random splits of which the best is taken
-UNIFORM, NEAR_WORST = 0.2, 0.1  # shares of the second and third way to sample; the rest: the first
-AT_ONCE = 10  # contexts drawn together for smaller asks, so that each way gets its share
-NEAR = 0.1  # standard deviation around the least competent context, in widths of the box
+CANDIDATES = 50  # random splits of a region, of which the best is taken
+# A batch has three parts: contexts from interesting regions, contexts from anywhere (UNIFORM) and
+# contexts near the least competent one of an interesting region (NEAR_WORST).
+UNIFORM, NEAR_WORST = 0.2, 0.1  # shares of a batch; the first part is the rest
+AT_ONCE = 10  # smaller requests are served from a batch of this size, so that no share rounds to 0
+NEAR = 0.1  # standard deviation around the least competent context, as a share of the box's width
 
 
 @dataclass(frozen=True, kw_only=True)
 class SaggRiac:
-    """SAGG-RIAC. Competence is the reward.
+    """Draws contexts from regions whose competence, the return, changes. It needs no target.
 
-    The paper's table prints n_GOALS and n_HIST the other way round; these are what was used.
+    The paper's Table 2 prints n_GOALS and n_HIST the other way round; here they are as in the
+    authors' program.
+
+    >>> import numpy as np
+    >>> from selfpaced import Box, Gaussian, SaggRiac
+    >>> rng = np.random.default_rng(0)
+    >>> teacher = SaggRiac(split_at=60, window=40).start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> for k in range(5):
+    ...     contexts = teacher.ask(50, rng)
+    ...     returns = k * (contexts[:, 0] < 0.3)  # nothing changes above 0.3
+    ...     teacher.tell(contexts, returns, successes=np.zeros(50))
+    >>> teacher
+    SaggRiacTeacher(5 regions, most interest from [0.0964] to [0.2685], 250 episodes)
     """
 
-    split_at: int = 200  # contexts a region holds before it is split (the table's n_HIST)
-    window: int = 100  # most recent of them that make its interest (the table's n_GOALS)
+    split_at: int = 200
+    """Contexts that a region may hold; with more it is split in two (n_HIST in that table)."""
+    window: int = 100
+    """Most recent contexts of a region that its interest rests on (n_GOALS in that table)."""
 
     def __post_init__(self) -> None:
         check_at_least("split_at", self.split_at, 2)
         check_at_least("window", self.window, 2)
 
     def start(self, context_space: Box, target: Gaussian) -> "SaggRiacTeacher":
+        """A new teacher for contexts in `context_space`; it does not look at `target`."""
         return SaggRiacTeacher(self, context_space)
 
 
 class SaggRiacTeacher:
-    """Regions as boxes, and every sample with the region it lies in, oldest first."""
+    """SAGG-RIAC between two batches: regions, and every episode with the region it lies in."""
 
-    def __init__(self, numbers: SaggRiac, box: Box) -> None:
-        self._numbers, self._box = numbers, box
+    def __init__(self, config: SaggRiac, box: Box) -> None:
+        self._config, self._box = config, box
         self._lows, self._highs = box.low[None].copy(), box.high[None].copy()  # (regions, d)
-        self._limits = np.array([numbers.split_at])  # samples at which a region is split
-        self._contexts = np.zeros((0, box.dimension))
-        self._competences = np.zeros(0)
-        self._regions = np.zeros(0, dtype=np.int64)  # of each sample
-        self._asks = SmallAsks(self._batch, AT_ONCE, box.dimension)
+        self._limits = np.array([config.split_at])  # a region with more episodes is split
+        self._contexts = np.zeros((0, box.dimension))  # of every episode, oldest first
+        self._competences = np.zeros(0)  # of every episode
+        self._regions = np.zeros(0, dtype=np.int64)  # of every episode
+        self._requests = RequestBatcher(self._batch, AT_ONCE, box.dimension)
+
+    def __repr__(self) -> str:
+        interests = self.interests
+        where = "contexts over the whole space"
+        if np.ptp(interests) > 0:
+            region = interests.argmax()
+            low, high = self._lows[region].round(4).tolist(), self._highs[region].round(4).tolist()
+            where = f"most interest from {low} to {high}"
+        regions = "1 region" if len(interests) == 1 else f"{len(interests)} regions"
+        return f"SaggRiacTeacher({regions}, {where}, {len(self._contexts)} episodes)"
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
-        return self._asks.ask(n, rng)
+        """n contexts (n, d), most of them from regions in proportion to their interest."""
+        return self._requests.ask(n, rng)
 
     def _batch(self, n: int, rng: np.random.Generator) -> Array:
+        """(n, d): contexts by interest, uniform ones, and some near the least competent ones."""
         while (full := self._full_regions()).size:
             self._split(int(full[0]), rng)
         uniform, near = int(UNIFORM * n), int(NEAR_WORST * n)
         chances = self._chances()
-        if chances is None:  # nothing is more interesting than anything else
+        if chances is None:  # no region is more interesting than another
             return self._box.uniform(n, rng)
         chosen = rng.choice(len(chances), size=n - uniform, p=chances)
         inside, worst = chosen[near:], self._least_competent(chosen[:near])
@@ -70,9 +99,11 @@ class SaggRiacTeacher:
         return np.concatenate([first, second, np.clip(third, self._box.low, self._box.high)])
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
+        """Take note of finished episodes and sort them into regions, which `ask` may split."""
         if len(contexts) == 0:
             return
-        competences = judged("reward", rewards, successes, "SAGG-RIAC")
+        competences = episode_values("reward", rewards, successes, "SAGG-RIAC")
+        # A region has its lower bounds, and its upper ones only where the context space ends.
         below = contexts[:, None] < self._highs  # (n, regions, d)
         below |= (contexts[:, None] == self._highs) & (self._highs == self._box.high)
         inside = ((contexts[:, None] >= self._lows) & below).all(axis=2)
@@ -82,23 +113,23 @@ class SaggRiacTeacher:
 
     @property
     def interests(self) -> Array:
-        """(regions,): how much each region's competence has changed lately."""
+        """(regions,): the interest of each region, see `interest`."""
         return np.array(
             [
-                interest(self._competences[self._regions == region], self._numbers.window)
+                interest(self._competences[self._regions == region], self._config.window)
                 for region in range(len(self._lows))
             ]
         )
 
     def _chances(self) -> Array | None:
-        """The probability of each region; None if all are alike."""
+        """(regions,): the probability of each region; None if all are equally interesting."""
         excess = self.interests
         excess = excess - excess.min()
         total = excess.sum()
         return excess / total if total > 0 and np.isfinite(total) else None
 
     def _least_competent(self, regions: IntArray) -> Array:
-        """Of each region the context with the least competence; its centre if it has none."""
+        """(n, d): the least competent context of each of `regions` (n,); centres of empty ones."""
         places = (self._lows[regions] + self._highs[regions]) / 2
         for i, region in enumerate(regions):
             members = np.flatnonzero(self._regions == region)
@@ -107,11 +138,12 @@ class SaggRiacTeacher:
         return places
 
     def _full_regions(self) -> IntArray:
+        """Indices of the regions that hold too many episodes."""
         counts = np.bincount(self._regions, minlength=len(self._lows))
         return np.flatnonzero(counts > self._limits)
 
     def _split(self, region: int, rng: np.random.Generator) -> None:
-        """Cut `region` in two where the parts differ most in interest and both hold samples."""
+        """Cut `region` in two where the parts differ most in interest and both hold episodes."""
         members = np.flatnonzero(self._regions == region)
         contexts, competences = self._contexts[members], self._competences[members]
         low, high = self._lows[region], self._highs[region]
@@ -122,24 +154,25 @@ class SaggRiacTeacher:
         balance = sizes * (len(members) - sizes)
         contrast = [
             abs(
-                interest(competences[left[:, k]], self._numbers.window)
-                - interest(competences[~left[:, k]], self._numbers.window)
+                interest(competences[left[:, k]], self._config.window)
+                - interest(competences[~left[:, k]], self._config.window)
             )
             for k in range(CANDIDATES)
         ]
         best = max(range(CANDIDATES), key=lambda k: (balance[k] * contrast[k], balance[k]))
-        if balance[best] == 0:  # all contexts in one place: look again when there are twice as many
+        if balance[best] == 0:  # all contexts are in one place: try again with twice as many
             self._limits[region] = 2 * len(members)
             return
         new = len(self._lows)
         self._lows = np.concatenate([self._lows, low[None]])
         self._highs = np.concatenate([self._highs, high[None]])
         self._highs[region, axes[best]] = self._lows[new, axes[best]] = cuts[best]
-        self._limits = np.append(self._limits, self._numbers.split_at)
-        self._limits[region] = self._numbers.split_at
+        self._limits = np.append(self._limits, self._config.split_at)
+        self._limits[region] = self._config.split_at
         self._regions[members[~left[:, best]]] = new
 
     def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
         return {
             "lows": self._lows,
             "highs": self._highs,
@@ -147,20 +180,24 @@ class SaggRiacTeacher:
             "contexts": self._contexts,
             "competences": self._competences,
             "regions": self._regions,
-            "left": self._asks.left,
+            "left": self._requests.left,
         }
 
     def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
         self._lows, self._highs = np.array(state["lows"]), np.array(state["highs"])
         self._limits = np.array(state["limits"])
         self._contexts = np.array(state["contexts"])
         self._competences = np.array(state["competences"])
         self._regions = np.array(state["regions"])
-        self._asks.left = np.array(state["left"])
+        self._requests.left = np.array(state["left"])
 
 
 def interest(competences: Array, window: int) -> float:
-    """|sum of the newer half - sum of the older half| / window, over the last `window`."""
+    """Change of competence over the last `window` of `competences` (n,), oldest first.
+
+    |sum of the newer half - sum of the older half| / number of competences in both halves.
+    """
     recent = competences[-window:]
     half = len(recent) // 2
     if half == 0:

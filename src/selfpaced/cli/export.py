@@ -1,0 +1,72 @@
+"""`selfpaced export`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass
+class Export:
+    """Write finished runs for other programs."""
+
+    imports_users_code: ClassVar[bool] = True
+    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+
+    paths: Annotated[list[Path], tyro.conf.Positional] = field(
+        default_factory=lambda: [Path("runs")]
+    )
+    """Folders of results, or packed files."""
+    tensorboard: Path | None = None
+    """Folder for TensorBoard event files, one folder per run."""
+    trajectory: Path | None = None
+    """File (.csv) for the movement that one run has learned, to be played on a robot."""
+    context: tuple[float, ...] | None = None
+    """Context of the movement; the target's mean if not given."""
+    frequency: float = 500.0
+    """Set points of the movement per second."""
+    speed: float = 1.0
+    """1: as learned; 0.5: half as fast."""
+
+    def execute(self, console: "Console") -> int:
+        """Write what was asked for; the exit code."""
+        if self.tensorboard is None and self.trajectory is None:
+            raise ValueError("export needs a format: --tensorboard FOLDER or --trajectory FILE.csv")
+        if self.trajectory is not None:
+            self._write_trajectory(self.trajectory, console)
+        if self.tensorboard is not None:
+            self._write_events(self.tensorboard, console)
+        return 0
+
+    def _write_trajectory(self, path: Path, console: "Console") -> None:
+        from selfpaced.report.movement import write_movement
+
+        if len(self.paths) != 1:
+            raise ValueError(f"--trajectory takes the folder of one run; got {len(self.paths)}")
+        written = write_movement(
+            self.paths[0],
+            path,
+            context=self.context,
+            frequency=self.frequency,
+            speed=self.speed,
+        )
+        rescored = "" if written.rescored is None else f", rescored {written.rescored:.2f}"
+        console.print(
+            f"{path}: {written.set_points} set points, {written.fastest_joint} up to "
+            f"{written.speed:.2f} rad/s; success of the run {written.success:.2f}{rescored}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    def _write_events(self, folder: Path, console: "Console") -> None:
+        from selfpaced.report.data import stored_runs
+        from selfpaced.report.tensorboard import write_events
+
+        count = write_events(stored_runs(*self.paths), folder)
+        text = f"{count} runs; see them with: tensorboard --logdir {folder}"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)

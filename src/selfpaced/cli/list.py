@@ -1,0 +1,28 @@
+"""`selfpaced list`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass
+class List:
+    """Show the experiments and their algorithms."""
+
+    imports_users_code: ClassVar[bool] = False
+    """The command imports none of the user's code, so that the import path stays as it is."""
+
+    def execute(self, console: "Console") -> int:
+        """Print the registry; the exit code."""
+        from selfpaced.cli.printing import print_columns
+        from selfpaced.experiments import EXPERIMENTS
+
+        rows = [("experiment", "what it is", "iterations", "algorithms")]
+        rows += [
+            (name, found.title, str(found.iterations), ", ".join(found.algorithms))
+            for name, found in EXPERIMENTS.items()
+        ]
+        print_columns(rows, console)
+        return 0

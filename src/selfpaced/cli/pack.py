@@ -1,0 +1,41 @@
+"""`selfpaced pack`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass
+class Pack:
+    """Write finished runs to one small file per experiment."""
+
+    imports_users_code: ClassVar[bool] = False
+    """The command imports none of the user's code, so that the import path stays as it is."""
+
+    runs: Annotated[Path, tyro.conf.Positional]
+    """Folder of the results."""
+    out: Annotated[Path, tyro.conf.Positional]
+    """Folder for the packed files."""
+
+    def execute(self, console: "Console") -> int:
+        """Write the files; the exit code."""
+        from selfpaced.report.data import infos, stored_runs
+        from selfpaced.store.packed import SUFFIX, write_packed
+
+        runs = stored_runs(self.runs)
+        if not runs:
+            raise ValueError(f"runs must hold finished runs; {self.runs} has none")
+        known = infos(runs, self.runs)
+        self.out.mkdir(parents=True, exist_ok=True)
+        for name in dict.fromkeys(run.experiment for run in runs):
+            path = self.out / f"{name}{SUFFIX}"
+            members = [run for run in runs if run.experiment == name]
+            write_packed(members, path, known.get(name))
+            text = f"{path}: {len(members)} runs, {path.stat().st_size / 1000:.0f} kB"
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+        return 0

@@ -1,0 +1,118 @@
+"""Tables, status and health of runs in the terminal, and tables as text for programs."""
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from selfpaced.report.data import Group
+from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
+from selfpaced.store.health import Finding, summarised
+from selfpaced.store.status import RunStatus
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_table(members: list[Group], console: "Console") -> None:
+    """Print one table per experiment, in columns that fit the terminal, and what they mean."""
+    for name in dict.fromkeys(group.experiment for group in members):
+        console.print()
+        console.print(name, style="bold", highlight=False, markup=False)
+        rows = [text_row(group) for group in members if group.experiment == name]
+        columns = [
+            column
+            for column in zip(HEADERS, *rows, strict=True)
+            if column[0] not in DROPPED_EMPTY or set(column[1:]) != {"-"}
+        ]
+        print_columns(list(zip(*columns, strict=True)), console, DROPPED_FIRST)
+    console.print(CAPTION, style="dim", highlight=False)
+
+
+def print_columns(
+    rows: Sequence[tuple[str, ...]], console: "Console", dropped_first: tuple[str, ...] = ()
+) -> None:
+    """Print `rows`, of which the first has the headers, in aligned columns that fit the terminal.
+
+    Where they do not fit, the columns of `dropped_first` are left out, one after the other; where
+    that is not enough, every value gets a line of its own.
+    """
+    for dropped in range(len(dropped_first) + 1):
+        columns = [c for c in zip(*rows, strict=True) if c[0] not in dropped_first[:dropped]]
+        widths = [max(map(len, column)) for column in columns]
+        for gap in (2, 1):
+            if sum(widths) + gap * (len(widths) - 1) <= console.width or not console.is_terminal:
+                for i, cells in enumerate(zip(*columns, strict=True)):
+                    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+                    _print((" " * gap).join(padded).rstrip(), console, None if i else "bold")
+                return
+    for cells in rows[1:]:
+        _print(f"  {cells[0]}", console, "bold")
+        for header, value in zip(rows[0][1:], cells[1:], strict=True):
+            _print(f"    {header:11}{value}", console)
+
+
+def text_table(members: list[Group], form: str) -> str:
+    """The table as text, where `form` is "csv" or "json".
+
+    JSON has no infinity and no nan: they are written as the word "inf" and as null.
+    """
+    rows = [row(group) for group in members]
+    if form == "json":
+        return json.dumps([{k: _jsonable(v) for k, v in r.items()} for r in rows], indent=1) + "\n"
+    buffer = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def print_status(found: list[RunStatus], console: "Console") -> None:
+    """Print counts per experiment and algorithm, then which runs are under way or have failed."""
+    if not found:
+        _print("no runs have been asked for here", console)
+        return
+    states = ("done", "running", "missing", "failed")
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for run in found:
+        name = str(run.spec["experiment"]), str(run.spec["algorithm"])
+        counts.setdefault(name, Counter())[run.state] += 1
+    rows = [(*name, *(str(count[state]) for state in states)) for name, count in counts.items()]
+    print_columns([("experiment", "algorithm", *states), *rows], console)
+    for run in found:
+        if run.state == "running":
+            where = f"iteration {run.iteration} of {run.iterations}"
+            _print(f"running: {run.name}, {where}", console)
+    for run in found:
+        if run.state == "failed":
+            error = (run.error or "").strip()
+            _print(f"failed: {run.name}: {error.splitlines()[-1]}", console, "red")
+            for line in error.splitlines()[:-1]:
+                _print(f"    {line}", console, "dim")
+
+
+def print_health(found: list[RunStatus], console: "Console") -> None:
+    """Print what is wrong with runs, finished or under way, and what to try."""
+    by_name: dict[str, list[tuple[int, Finding]]] = {}
+    for run in found:
+        for finding in run.health():
+            name = f"{run.spec['experiment']} {run.spec['algorithm']}"
+            by_name.setdefault(name, []).append((int(str(run.spec["seed"])), finding))
+    for name, members in by_name.items():
+        for who, finding in summarised(members):
+            _print(f"{finding.kind}: {name}, {who}: {finding.shown_by}", console, "yellow")
+            _print(f"    to try: {finding.to_try}", console, "dim")
+
+
+def _print(text: str, console: "Console", style: str | None = None) -> None:
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf"
+    return value

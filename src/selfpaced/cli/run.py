@@ -1,0 +1,99 @@
+"""`selfpaced run`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from selfpaced.sweep import Sweep
+
+
+@dataclass
+class Run:
+    """Train algorithms on experiments, in parallel; print how they fared on the target.
+
+    Killed at any moment, the same command continues. Fields of an algorithm's configuration can be
+    changed: --sprl.epsilon 0.3, --sprl.pacing.schedule.zeta 0.05, --ppo.hidden 64,64.
+    """
+
+    imports_users_code: ClassVar[bool] = True
+    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+
+    experiments: Annotated[list[str], tyro.conf.Positional]
+    """Names of experiments (see `selfpaced list`), or module:NAME of your own."""
+    algorithms: list[str] = field(default_factory=lambda: list[str]())
+    """Names of algorithms; all that the experiment knows if not given."""
+    seeds: str = "5"
+    """A count (40: seeds 0 to 39) or ranges (10-19; 0-4,7)."""
+    iterations: int | None = None
+    """Updates per run; the experiment's own number if not given."""
+    out: Path = Path("runs")
+    """Folder of the results. Finished runs found there are not repeated."""
+    workers: int | None = None
+    """Runs at once; as many as there are processors if not given."""
+    engine: Literal["local", "ray"] = "local"
+    """Where runs execute: processes of this machine, or a Ray cluster."""
+    address: str | None = None
+    """Address of the Ray cluster; a local one if not given."""
+    checkpoint_seconds: float = 2.0
+    """Time between two checkpoints of a run: about what a crash costs."""
+    shard: str = "1/1"
+    """i/n: only the i-th of n parts of the runs, for job arrays."""
+    accept_edited_code: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Continue runs although your own problem or algorithm has been edited since."""
+    overrides: Annotated[dict[str, str], tyro.conf.Suppress] = field(
+        default_factory=lambda: dict[str, str]()
+    )
+    """Changed fields, "algorithm.field" to text; `main` takes them from the command line."""
+
+    def execute(self, console: "Console") -> int:
+        """Run the sweep, then print its table and write its figures; the exit code."""
+        from selfpaced.cli.printing import print_table
+        from selfpaced.cli.progress_bars import Bars
+        from selfpaced.sweep import make_engine, plan, run_jobs, seeds_from, shard_from
+
+        jobs = plan(
+            self.experiments,
+            self.algorithms or None,
+            seeds_from(self.seeds),
+            self.out,
+            iterations=self.iterations,
+            overrides=self.overrides,
+            shard=shard_from(self.shard),
+            checkpoint_seconds=self.checkpoint_seconds,
+            accept_edited_code=self.accept_edited_code,
+        )
+        engine = make_engine(self.engine, self.workers, self.address)
+        with Bars(console) as bars:
+            sweep = run_jobs(jobs, engine, bars)
+        if sweep.groups:
+            print_table(sweep.groups, console)
+        self._write_figures(sweep, console)
+        return bars.summarise()
+
+    def _write_figures(self, sweep: "Sweep", console: "Console") -> None:
+        from selfpaced.report.error_text import error_in_one_line
+        from selfpaced.report.figures import final_trajectories, learning_curves
+
+        for name, experiment in {j.experiment.name: j.experiment for j in sweep.jobs}.items():
+            members = [group for group in sweep.groups if group.experiment == name]
+            if not members:
+                continue
+            figures = {"": learning_curves(members, experiment.title)}
+            task = experiment.built_problem().task
+            if hasattr(task, "draw"):
+                try:
+                    figures["-trajectories"] = final_trajectories(members, task, experiment.title)
+                except Exception as error:  # of a user's draw: the runs are safe
+                    text = f"no figure of trajectories: draw raised {error_in_one_line(error)}"
+                    console.print(text, markup=False, highlight=False, soft_wrap=True)
+            for suffix, figure in figures.items():
+                if figure is not None:
+                    path = self.out / f"{name}{suffix}.png"
+                    figure.savefig(path, dpi=150)
+                    text = f"figure: {path}"
+                    console.print(text, markup=False, highlight=False, soft_wrap=True)

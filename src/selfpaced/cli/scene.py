@@ -1,0 +1,37 @@
+"""`selfpaced scene`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass
+class Scene:
+    """Compute what figures need physics for: pictures of tasks, reward landscapes."""
+
+    imports_users_code: ClassVar[bool] = True
+    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+
+    experiments: Annotated[list[str], tyro.conf.Positional]
+    """Names of experiments, or module:NAME of your own."""
+    out: Path = Path("results")
+    """Folder for the files, where `report` looks: beside packed results, or runs."""
+
+    def execute(self, console: "Console") -> int:
+        """Write one file per experiment; the exit code."""
+        from selfpaced.experiments import find_experiment
+        from selfpaced.report.scene import SUFFIX, make_scene, write_scene
+
+        for name in self.experiments:
+            found = find_experiment(name)
+            self.out.mkdir(parents=True, exist_ok=True)
+            path = self.out / f"{found.name}{SUFFIX}"
+            write_scene(make_scene(found), path)
+            text = f"{path}: {path.stat().st_size / 1000:.0f} kB"
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+        return 0

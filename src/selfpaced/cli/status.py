@@ -1,0 +1,33 @@
+"""`selfpaced status`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass
+class Status:
+    """Show what is done, running, missing and failed, with the error, and which runs ail."""
+
+    imports_users_code: ClassVar[bool] = False
+    """The command imports none of the user's code, so that the import path stays as it is."""
+
+    out: Annotated[Path, tyro.conf.Positional] = Path("runs")
+    """Folder of the results."""
+
+    def execute(self, console: "Console") -> int:
+        """Print the status and the health of every run; the exit code."""
+        from selfpaced.cli.printing import print_health, print_status
+        from selfpaced.store.status import status
+
+        if not self.out.exists():
+            raise ValueError(f"out must be a folder of results; {self.out} does not exist")
+        found = status(self.out)
+        print_status(found, console)
+        print_health(found, console)
+        return 0

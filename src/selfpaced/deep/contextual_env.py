@@ -1,0 +1,246 @@
+"""A wrapper that gives any Gymnasium environment contexts that a teacher chooses (extra `gym`)."""
+
+# Gymnasium's types are partly unknown:
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfpaced.deep.context_queue import ContextQueue
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian
+
+CHANGING_NOTHING = (  # wrappers that change neither observations, nor actions, nor rewards
+    gymnasium.wrappers.TimeLimit,
+    gymnasium.wrappers.OrderEnforcing,
+    gymnasium.wrappers.PassiveEnvChecker,
+)
+Apply = str | Callable[[Any, Array], None] | None
+"""How a context reaches the environment; see `ContextualEnv`."""
+Succeeded = str | Callable[[Mapping[str, Any]], bool]
+"""How success is read from `info`; see `ContextualEnv`."""
+
+
+class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordConstructorArgs):
+    """An environment that takes the context of every episode from a queue.
+
+    >>> import gymnasium
+    >>> from selfpaced import Box, ContextualEnv
+    >>> cartpole = gymnasium.make("CartPole-v1")
+    >>> env = ContextualEnv(cartpole, Box([1.0], [20.0]), apply="gravity")
+    >>> env.queue_contexts([[3.7], [9.8]])  # in m/s^2: Mars, then Earth
+    >>> observation, info = env.reset(seed=0)
+    >>> env.unwrapped.gravity, env.waiting_contexts.tolist()
+    (3.7, [[9.8]])
+
+    Vector environments reset their environments by themselves and drop reset options, so contexts
+    wait here, where the reset happens. Without any, resets take the default `context`. A reset is
+    an error if the queue was filled before and is empty now, because the episode would have a
+    context that no teacher chose. `reset(options={"context": c})` begins one episode at c and
+    leaves the queue alone. To evaluate on the target, make another environment with
+    `context=target`.
+
+    `context_space`: bounds of the contexts; the environment's own `context_space` if not given.
+    `apply`: how a context reaches the environment. The name of an attribute, which is set (to a
+    number if it holds one); or of a method, which is called; or a function of (environment,
+    context); or None, for `reset(options={"context": c})`. `context`: the default context, or a
+    `Gaussian` to draw it from; the middle of the context space if not given. `observe_context`:
+    append the context to observations, scaled to [-1, 1]. `success`: the entry of `info` that says
+    at the end of an episode whether it succeeded, or a function of `info` that does. The function
+    is called at every step, and its last answer counts.
+
+    Every `info` has the "context" of its episode, exactly as it was applied. That of a step also
+    has "episode_return" and "episode_success" so far (nan if `info` has no such entry). Those of
+    the last step count, even if a time limit around this wrapper ends the episode.
+    """
+
+    bounds: Box
+    """Bounds of the contexts."""
+    context_space: gymnasium.spaces.Box
+    """The same bounds as Gymnasium's space."""
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        context_space: Box | gymnasium.spaces.Box | None = None,
+        *,
+        apply: Apply = None,
+        context: ArrayLike | Gaussian | None = None,
+        observe_context: bool = False,
+        success: Succeeded = "is_success",
+    ) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(  # so that a spec can make it again
+            self,
+            context_space=context_space,
+            apply=apply,
+            context=context,
+            observe_context=observe_context,
+            success=success,
+        )
+        gymnasium.Wrapper.__init__(self, env)
+        self.bounds = _bounds(env, context_space)
+        self.context_space = gymnasium.spaces.Box(
+            self.bounds.low, self.bounds.high, dtype=np.float64
+        )
+        self._apply, self._success = _applied_by(apply, env, self.bounds.dimension), success
+        self._queue = ContextQueue(self.bounds, context)
+        self._return = 0.0
+        self._observe_context = observe_context
+        if observe_context:
+            self.observation_space = _with_context(env.observation_space, self.bounds)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """True if it changes neither how contexts are passed, nor observations, nor success."""
+        default = self._apply is None and self._success == "is_success"
+        return default and not self._observe_context
+
+    def queue_contexts(self, contexts: ArrayLike) -> None:
+        """Append contexts (k, d) to those that wait for the next resets."""
+        self._queue.queue_contexts(contexts)
+
+    @property
+    def waiting_contexts(self) -> Array:
+        """(k, d): the contexts of the next resets, in order; setting it replaces them all."""
+        return self._queue.waiting_contexts
+
+    @waiting_contexts.setter
+    def waiting_contexts(self, contexts: ArrayLike) -> None:
+        self._queue.waiting_contexts = contexts
+
+    @property
+    def paused(self) -> bool:
+        """True to leave the queue alone and to reset at the default context, as in evaluations."""
+        return self._queue.paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        self._queue.paused = paused
+
+    def set_default_context(self, context: ArrayLike | Gaussian) -> None:
+        """Set the context of resets for which none is queued: one, or a Gaussian to draw from."""
+        self._queue.set_default_context(context)
+
+    @property
+    def from_queue(self) -> bool:
+        """True if the context of the current episode came from the queue."""
+        return self._queue.from_queue
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode at `options["context"]`, the next context that waits, or the default.
+
+        `seed` also seeds the draws of default contexts.
+        """
+        if seed is not None:
+            self._queue.seed(seed)
+        context = self._queue.next(None if options is None else options.get("context"))
+        if self._apply is None:
+            options = {**(options or {}), "context": context.copy()}
+        else:
+            self._apply(context.copy())
+        self._return = 0.0
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._observed(observation), {**info, "context": context.copy()}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment; add context, return and success of the episode to `info`."""
+        observation, reward, ended, truncated, info = self.env.step(action)
+        self._return += float(reward)
+        info = {
+            **info,
+            "context": self._queue.current.copy(),
+            "episode_return": self._return,
+            "episode_success": self._succeeded(info),
+        }
+        return self._observed(observation), reward, ended, truncated, info
+
+    def _succeeded(self, info: Mapping[str, Any]) -> float:
+        """1 for success, 0 for failure, nan if `info` does not say."""
+        if callable(self._success):
+            return float(self._success(info))
+        found = info.get(self._success)
+        return np.nan if found is None else float(found)
+
+    def _observed(self, observation: Any) -> Any:
+        """`observation`, with the context appended if it shall be observed."""
+        if not self._observe_context:
+            return observation
+        scaled = 2 * (self._queue.current - self.bounds.low) / self.bounds.width - 1
+        return np.concatenate([observation, scaled]).astype(self.observation_space.dtype)
+
+
+def _bounds(env: Any, given: Box | gymnasium.spaces.Box | None) -> Box:
+    """The bounds that were `given`, or those of the environment's own context space."""
+    found: Any = given
+    if found is None:
+        try:
+            found = env.get_wrapper_attr("context_space")
+        except AttributeError:
+            raise ValueError(
+                "context_space must be given for an environment without one of its own; got None"
+            ) from None
+    return found if isinstance(found, Box) else Box(found.low, found.high)
+
+
+def _applied_by(apply: Apply, env: Any, dimension: int) -> Callable[[Array], None] | None:
+    """A function that applies a context to `env`; None if contexts are passed by reset options."""
+    if apply is None:
+        return None
+    inner = env.unwrapped
+    if callable(apply):
+        return lambda context: apply(inner, context)
+    if not hasattr(inner, apply):
+        raise ValueError(
+            f"apply must name an attribute or a method of {type(inner).__name__}; got {apply!r}"
+        )
+    if callable(getattr(inner, apply)):
+        return lambda context: getattr(inner, apply)(context)
+    if not isinstance(getattr(inner, apply), int | float | np.number):
+        return lambda context: setattr(inner, apply, context)
+    if dimension > 1:
+        raise ValueError(
+            f"apply must name an array of {dimension} numbers or a method that takes one; "
+            f"{type(inner).__name__}.{apply} is a scalar"
+        )
+    return lambda context: setattr(inner, apply, float(context[0]))
+
+
+def _with_context(space: Any, bounds: Box) -> gymnasium.spaces.Box:
+    """The observation space with a context, scaled to [-1, 1], at its end."""
+    vectors = isinstance(space, gymnasium.spaces.Box) and len(space.shape) == 1
+    if not vectors or not np.issubdtype(space.dtype, np.floating):
+        raise ValueError(
+            f"observe_context needs observations that are vectors of floats; got {space}"
+        )
+    ones = np.ones(bounds.dimension)
+    low, high = np.concatenate([space.low, -ones]), np.concatenate([space.high, ones])
+    return gymnasium.spaces.Box(
+        low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype
+    )  # type: ignore[arg-type]
+
+
+def make_contextual(name: str) -> Any:
+    """`gymnasium.make(name)`, in a `ContextualEnv` unless it is registered with that wrapper."""
+    made: Any = gymnasium.make(name)
+    return made if made.has_wrapper_attr("queue_contexts") else ContextualEnv(made)
+
+
+def wrappers_change_nothing(env: Any) -> bool:
+    """True if no wrapper around `env` changes observations, actions, rewards or success."""
+    while env is not env.unwrapped:
+        if not (
+            env.changes_nothing
+            if isinstance(env, ContextualEnv)
+            else isinstance(env, CHANGING_NOTHING)
+        ):
+            return False
+        env = env.env
+    return True

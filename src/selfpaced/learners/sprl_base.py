@@ -1,0 +1,123 @@
+"""What both pacings of SPRL share: a policy, a context distribution, a buffer and their state."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from selfpaced.learners.buffer import Buffer
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.kl_bounded_fit import JointFit, with_entropy_floor
+from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.maths.reps import Weights, effective_samples
+from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
+
+if TYPE_CHECKING:
+    from selfpaced.learners.sprl import SPRL
+
+Pair = tuple[LinearGaussianPolicy, Gaussian]
+
+
+class SelfPacedLearner(ABC):
+    """SPRL between two batches: policy p(theta | c), context distribution q(c), buffer.
+
+    A subclass says in `tell` how both are updated.
+    """
+
+    def __init__(self, config: "SPRL", problem: Problem) -> None:
+        least = config.min_entropy
+        if least is not None and problem.initial_policy.entropy < least:
+            raise ValueError(
+                f"min_entropy must not be above the initial policy's entropy, "
+                f"{problem.initial_policy.entropy:.4g} nats; got {least}"
+            )
+        self.policy: LinearGaussianPolicy = problem.initial_policy
+        self.contexts: Gaussian = problem.initial_contexts
+        self._config = config
+        self._task, self._target = problem.task, problem.target
+        self._buffer = Buffer(config.buffer_size, problem.value_features)
+        self._iteration = 0
+        self._multipliers = np.zeros(0)  # of the last dual, where the next solve starts
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(iteration {self._iteration}, "
+            f"contexts around {self.contexts.mean.round(4).tolist()}, "
+            f"KL to the target {self.contexts.kl(self._target):.3g}, "
+            f"policy entropy {self.policy.entropy:.3g})"
+        )
+
+    @property
+    def context_distribution(self) -> Gaussian:
+        """The Gaussian q(c) that the next contexts are drawn from."""
+        return self.contexts
+
+    def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Contexts (n_samples, d_c) and parameters (n_samples, d_theta) to try next."""
+        contexts = self.contexts.sample(self._config.n_samples, rng, self._task.context_space)
+        return contexts, self.policy.sample(contexts, rng, self._task.theta_space)
+
+    @abstractmethod
+    def tell(self, samples: Samples) -> Metrics:
+        """Learn from `samples`; an empty dictionary means that the buffer is still filling."""
+
+    def _hold_min_entropy(self) -> Metrics:
+        """Raise the policy's entropy to `min_entropy`, if one is set."""
+        least, before = self._config.min_entropy, self.policy
+        if least is not None:
+            self.policy = with_entropy_floor(self.policy, least)
+        return {"entropy_raised": float(self.policy is not before)}
+
+    def _realised_kls(self, before: Pair, fitted: Pair, contexts: Array) -> Metrics:
+        """The KLs of this update for what was changed after it was `fitted`."""
+        realised: Metrics = {}
+        if self.policy is not fitted[0]:
+            realised["kl_policy"] = before[0].mean_kl(self.policy, contexts)
+        if self.contexts is not fitted[1]:
+            realised["kl_contexts"] = before[1].kl(self.contexts)
+        return realised
+
+    def state(self) -> State:
+        """Everything that later updates depend on, as plain arrays."""
+        return {
+            "A": self.policy.A,
+            "covariance": self.policy.covariance,
+            "context_mean": self.contexts.mean,
+            "context_covariance": self.contexts.covariance,
+            "iteration": np.array(self._iteration),
+            "multipliers": self._multipliers,
+            **prefixed("buffer.", self._buffer.state()),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        self.policy = LinearGaussianPolicy(self.policy.features, state["A"], state["covariance"])
+        self.contexts = Gaussian(state["context_mean"], state["context_covariance"])
+        self._iteration = int(state["iteration"])
+        self._multipliers = np.array(state["multipliers"], dtype=float)
+        self._buffer.restore(part_of(state, "buffer."))
+
+
+def dual_metrics(weights: Weights) -> Metrics:
+    """What to record of a dual's minimum."""
+    return {
+        "eta_p": weights.eta_p,
+        "ess_policy": effective_samples(weights.policy),
+        "newton_steps": weights.steps,
+        "newton_gradient": weights.gradient,
+        "dual_unconverged": float(not weights.converged),
+        "epsilon_clamped": float(weights.clamped),
+    }
+
+
+def joint_metrics(weights: Weights, fit: JointFit) -> Metrics:
+    """What to record of an update of policy and contexts together."""
+    return {
+        **dual_metrics(weights),
+        "eta_mu": weights.eta_mu,
+        "kl_policy": fit.kl_policy,
+        "kl_contexts": fit.kl_contexts,
+        "ess_contexts": effective_samples(weights.contexts),
+        "fit_kept_old": float(fit.kept_old),
+    }

@@ -1,0 +1,235 @@
+"""SPRL without a schedule: contexts move on when the current ones are mastered.
+
+The rule itself, which decides and moves, is in `maths/mastery_rule.py`. Here it meets a policy:
+C-REPS updates it on the contexts where the rule has put them.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from selfpaced.learners.episodic import checked_samples
+from selfpaced.learners.sprl_base import SelfPacedLearner, dual_metrics, joint_metrics
+from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
+from selfpaced.maths.kl_bounded_fit import fit_joint, fit_policy, moved_back_until_entropy
+from selfpaced.maths.mastery_rule import MOVES, ContextMover, MasteryRule, Move
+from selfpaced.maths.narrowing_evidence import (
+    entropy_that_may_go,
+    floor_without_disasters,
+    squared_distances,
+)
+from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.maths.reps import creps_weights, reps_weights
+from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
+
+if TYPE_CHECKING:
+    from selfpaced.learners.sprl import SPRL
+
+BEST = 0.9  # the quantile of the buffered rewards that counts as the best that can be done
+FADED = 0.3  # share of the largest gain so far below which nothing can be said to be mastered
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mastery:
+    """Pacing without a schedule: contexts move to the target in steps, each when mastered.
+
+    The policy learns by C-REPS on the current contexts. Every part can be switched off.
+
+    >>> from selfpaced import SPRL, Mastery
+    >>> SPRL() == SPRL(pacing=Mastery())
+    True
+    >>> by_reward = SPRL(pacing=Mastery(reward_threshold=0.8))
+    """
+
+    LEAST_SAMPLES: ClassVar[int] = 5
+    """Fewer rollouts in a batch say too little about a success rate."""
+
+    rule: MasteryRule = field(default_factory=MasteryRule)
+    """Thresholds and step size of the contexts' moves."""
+    hold_entropy: bool = True
+    """Updates may not lower the policy's entropy while contexts move on, far from the target."""
+    until_kl: float = 1.0
+    """KL to the target, in nats, below which `hold_entropy` ends."""
+    narrow_by_evidence: bool = True
+    """Other updates lower the policy's entropy only as far as samples justify it.
+
+    The formula is in `maths/narrowing_evidence.py`.
+    """
+    temperature_floor: float = 0.1
+    """Smallest temperature eta of C-REPS, in standard deviations of the rewards without disasters.
+
+    A higher floor makes rare failures count for more.
+    """
+    reward_threshold: float | None = None
+    """Reward from which a rollout counts as a success.
+
+    None: the task's own successes count; for a task without any, how far the mean reward has come
+    from that of the initial policy to the best tenth of the buffer.
+    """
+
+    def __post_init__(self) -> None:
+        check_kind("rule", self.rule, MasteryRule)
+        check_positive("until_kl", self.until_kl)
+        if self.reward_threshold is not None:
+            check_number("reward_threshold", self.reward_threshold)
+        for name in ("hold_entropy", "narrow_by_evidence"):
+            check_kind(name, getattr(self, name), bool)
+        if check_number("temperature_floor", self.temperature_floor) < 0.0:
+            raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
+
+
+class MasteryLearner(SelfPacedLearner):
+    """SPRL by mastery, between two batches."""
+
+    def __init__(self, config: "SPRL", pacing: Mastery, problem: Problem) -> None:
+        super().__init__(config, problem)
+        self._pacing = pacing
+        box, threshold = problem.task.context_space, pacing.reward_threshold
+        self._mover = ContextMover(pacing.rule, box, problem.target, self.contexts)
+        self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
+        self._distances = np.zeros(0)  # of the buffer's thetas, squared, from who drew them
+
+    def tell(self, samples: Samples) -> Metrics:
+        """Judge the newest batch, move the contexts, then update the policy where they are now."""
+        samples = checked_samples(samples, self._task)
+        if len(samples) < Mastery.LEAST_SAMPLES:
+            raise ValueError(
+                f"samples must hold at least {Mastery.LEAST_SAMPLES} rollouts with Mastery, for "
+                f"they decide when contexts move; got {len(samples)}"
+            )
+        self._buffer.append(samples)
+        drawn = squared_distances(self.policy, samples.contexts, samples.thetas)
+        self._distances = np.concatenate([self._distances, drawn])
+        if not self._buffer.full:
+            return {}  # warm-up: sample, do not learn
+        self._iteration += 1
+        data = self._buffer.pooled()
+        self._distances = self._distances[-len(data) :]
+        mastered = self._judge.mastered(samples, data.rewards)
+        move = self._mover.decide(mastered)
+        before = self.policy, self.contexts
+        metrics = self._update(data, move)
+        metrics["kl_contexts"] = before[1].kl(self.contexts)
+        return {
+            "mastered": mastered,
+            "move": float(MOVES.index(move)),
+            **metrics,
+            "kl_to_target": self.contexts.kl(self._target),
+        }
+
+    def _update(self, data: Samples, move: Move) -> Metrics:
+        """Carry out the move and learn from the buffer."""
+        old = self.policy
+        learns = np.ptp(data.rewards) > 0.0  # equal rewards teach nothing
+        metrics: Metrics = {"kl_policy": 0.0}
+        weights = np.zeros(0)
+        if move != "search":
+            self._mover.move(move)
+            if learns:
+                metrics, weights = self._policy_update(data)
+        elif learns:
+            metrics, weights = self._search(data)
+        self.contexts = self._mover.contexts
+        fitted = self.policy
+        if learns:
+            self._keep_entropy(old, move, weights)
+        metrics |= self._hold_min_entropy()
+        if self.policy is not fitted:
+            metrics["kl_policy"] = old.mean_kl(self.policy, data.contexts)
+        return metrics
+
+    def _search(self, data: Samples) -> tuple[Metrics, Array]:
+        """Joint REPS, the paper's first phase (alpha = 0): policy and contexts follow rewards."""
+        epsilon = self._config.epsilon
+        weights = reps_weights(data.rewards, epsilon)
+        fit = fit_joint(
+            self.policy,
+            self.contexts,
+            data.contexts,
+            data.thetas,
+            weights.policy,
+            weights.contexts,
+            epsilon,
+        )
+        self.policy, self._multipliers = fit.policy, weights.multipliers
+        self._mover.follow_search(fit.contexts)
+        return joint_metrics(weights, fit), weights.policy
+
+    def _policy_update(self, data: Samples) -> tuple[Metrics, Array]:
+        """C-REPS over the buffer's contexts."""
+        config, features = self._config, self._buffer.features()
+        weights = creps_weights(
+            data.rewards,
+            features,
+            features.mean(axis=0),
+            epsilon=config.epsilon,
+            ridge=config.ridge,
+            temperature_floor=floor_without_disasters(
+                data.rewards, self._judge.usual, self._pacing.temperature_floor
+            ),
+            start=self._multipliers,
+        )
+        fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, config.epsilon)
+        self.policy, self._multipliers = fit.policy, weights.multipliers
+        fitted = {"kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
+        return {**dual_metrics(weights), **fitted}, weights.policy
+
+    def _keep_entropy(self, old: LinearGaussianPolicy, move: Move, weights: Array) -> None:
+        """Undo narrowing while contexts move on, and narrowing without evidence otherwise."""
+        far = self.contexts.kl(self._target) >= self._pacing.until_kl
+        if self._pacing.hold_entropy and move == "on" and far:
+            self.policy = moved_back_until_entropy(old, self.policy, old.entropy)
+        elif self._pacing.narrow_by_evidence:
+            change = entropy_that_may_go(
+                self._distances, weights, self._config.buffer_size, old.dimension
+            )
+            self.policy = moved_back_until_entropy(old, self.policy, old.entropy + change)
+
+    def state(self) -> State:
+        """Everything that later updates depend on, as plain arrays."""
+        return {
+            **super().state(),
+            **prefixed("mover.", self._mover.state()),
+            "judge": np.array([self._judge.first, self._judge.usual, self._judge.largest]),
+            "distances": self._distances,
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        super().restore(state)
+        self._mover.restore(part_of(state, "mover."))
+        self._judge.first, self._judge.usual, self._judge.largest = state["judge"].tolist()
+        self._distances = np.array(state["distances"], dtype=float)
+
+
+class MasteryJudge:
+    """Says what share of the newest batch is mastered.
+
+    With a reward threshold, or successes of the task, that is the success rate. Otherwise it is
+    how far the mean reward has come from that of the initial policy to the best tenth of the
+    buffer: 0 at first, near 1 when most rollouts are as good as the best. Where the best has lost
+    most of what was once gained, a share of that gain is the scale instead. Rewards must mean the
+    same in every context for this, and their noise must be below a third of what can be gained.
+    """
+
+    def __init__(self, reward_threshold: float | None) -> None:
+        self._threshold = reward_threshold
+        self.first = np.nan  # mean reward of the first full buffer
+        self.usual = np.nan  # its median: what the initial policy earns, whatever crashes cost
+        self.largest = 0.0  # largest gain of the best tenth over `first` so far
+
+    def mastered(self, newest: Samples, buffered: Array) -> float:
+        """From 0 to 1, for the `newest` batch; `buffered` (n,) are the rewards of the buffer."""
+        if np.isnan(self.first):
+            self.first, self.usual = float(buffered.mean()), float(np.median(buffered))
+        gain = float(np.quantile(buffered, BEST)) - self.first
+        self.largest = max(self.largest, gain)
+        if self._threshold is not None:
+            return float((newest.rewards >= self._threshold).mean())
+        if not np.isnan(newest.successes).all():
+            return float(np.nanmean(newest.successes))
+        scale = max(gain, FADED * self.largest)
+        if scale <= 0.0:
+            return 0.0
+        return float(np.clip((newest.rewards.mean() - self.first) / scale, 0.0, 1.0))

@@ -1,0 +1,259 @@
+"""The self-paced step over contexts alone, for teachers that do not know the policy.
+
+Contexts are drawn from a Gaussian q(c). Contexts c_i were tried and are worth V_i each, such as a
+return or a success. A step replaces q by a Gaussian p (the paper's tilde mu) nearer to the target
+mu, in one of two forms.
+
+The paper's form (`step_by_alpha`) weighs the KL to the target against the expected value:
+
+    max_p  E_p[V(c)] - alpha KL(p || mu)    subject to  KL(p || q) <= epsilon.
+
+It is SPRL's problem for a policy that stays as it is. The objective is then Eq. 2, expected reward
+minus alpha times the KL to the target. The bound is Eq. 7 (eq:kl_mu), the KL bound on the contexts
+alone, to which the joint bound of Eq. 3 reduces when the policy does not change.
+
+The threshold form (`step_to_target`; Klink et al., 2020) goes as near to the target as it can
+while the expected value stays above a bound V_LB:
+
+    min_p  KL(p || mu)    subject to  sum_i s_i [p(c_i) / q(c_i)] V_i >= V_LB,
+                                      KL(q || p) <= epsilon.
+
+The sum estimates E_p[V(c)] from the contexts tried: p / q is the importance weight and s_i, which
+sum to 1, are the samples' shares under q (1/n each if all were drawn from q itself). Until V_LB is
+reached for the first time, `step_to_value` maximises that sum under the same KL bound. Importance
+weights vanish for a p that leaves the samples behind, which would make negative values rise to 0;
+so values are counted from the least one, V_i - min V, and min V is added to the sum again.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.kl_bounded_fit import fit_gaussian
+from selfpaced.maths.reps import soft_max, temperature
+
+Function = Callable[[Array], tuple[float, Array]]
+"""A function of the unknowns that returns its value and its gradient."""
+
+SLACK = 1e-6  # how far a solution may miss a constraint: the solver's own accuracy
+
+
+class ContextStep(NamedTuple):
+    """The next distribution of contexts, and how it was found."""
+
+    contexts: Gaussian
+    """The Gaussian p that the next contexts are drawn from."""
+    value: float
+    """The expected value under p, estimated from the contexts tried by importance weights."""
+    failed: bool
+    """True if nothing better was found, so that the old distribution is kept."""
+
+
+class TriedContexts(NamedTuple):
+    """Contexts that were tried, and what each was worth."""
+
+    contexts: Array
+    """(n, d): the contexts c_i."""
+    values: Array
+    """(n,): the value V_i of each, such as its return or its success."""
+    shares: Array
+    """(n,): s_i, proportional to the density of c_i now over that when it was drawn; sum to 1."""
+
+    @property
+    def value(self) -> float:
+        """The expected value under the current distribution: sum_i s_i V_i."""
+        return float(self.shares @ self.values)
+
+
+def step_to_target(
+    old: Gaussian, target: Gaussian, tried: TriedContexts, bound: float, epsilon: float
+) -> ContextStep:
+    """The threshold form: argmin_p KL(p || target), value(p) >= bound and KL(old || p) <= epsilon.
+
+    `bound` is V_LB, in the unit of the values. It should hold for `old`, where the solver starts.
+    """
+    problem = _WhitenedProblem(old, target, tried)
+    return problem.solve(problem.kl_to_target, epsilon, bound)
+
+
+def step_to_value(old: Gaussian, tried: TriedContexts, epsilon: float) -> ContextStep:
+    """argmax_p value(p) such that KL(old || p) <= epsilon, until V_LB has been reached once."""
+    problem = _WhitenedProblem(old, old, tried)
+    return problem.solve(problem.loss, epsilon, None)
+
+
+def step_by_alpha(
+    old: Gaussian, target: Gaussian, tried: TriedContexts, alpha: float, epsilon: float
+) -> ContextStep:
+    """The paper's form: argmax_p E_p[V] - alpha KL(p || mu) (Eq. 2) with KL(p || q) <= eps (Eq. 7).
+
+    The optimum is Eq. 8 (eq:sprl_opt) with the values in place of the multiplier V(c),
+
+        p(c)  proportional to  q(c) exp(beta(c) / (alpha + eta)),    beta = alpha log(mu / q) + V,
+
+    where eta >= 0 minimises the dual eta eps + soft_max(beta, alpha + eta). So the temperature
+    alpha + eta is the one at which the KL is eps, or alpha where that is larger and the bound is
+    inactive. A Gaussian is then fitted to the contexts with the weights exp(beta / (alpha + eta)),
+    under the bound on KL(old || new) of `maths/kl_bounded_fit.py`.
+    """
+    contexts, values, shares = tried
+    beta = values + alpha * (target.log_prob(contexts) - old.log_prob(contexts))
+    if np.ptp(beta) == 0.0:
+        return ContextStep(old, tried.value, True)
+    # The temperature treats samples as if all were drawn from q; shares then correct the weights.
+    weights = soft_max(beta, max(temperature(beta, epsilon), alpha)).weights * shares
+    weights /= weights.sum()
+    fit = fit_gaussian(old, contexts, weights, epsilon)
+    return ContextStep(fit.gaussian, float(weights @ values), fit.kept_old)
+
+
+class _WhitenedProblem:
+    """The threshold form in coordinates u = L_old^-1 (c - mean_old), where q is N(0, I).
+
+    The unknowns x are the mean m of p and the lower triangle of its Cholesky factor L, with the
+    logarithm of the diagonal in place of the diagonal itself, so that p is N(m, L L^T) for every
+    x. Each of the functions of x returns its value and its gradient.
+    """
+
+    def __init__(self, old: Gaussian, target: Gaussian, tried: TriedContexts) -> None:
+        self._old = old
+        self._d = d = old.dimension
+        self._rows, self._columns = np.tril_indices(d)
+        self._diagonal = d + np.flatnonzero(self._rows == self._columns)
+        # Values are counted from the least one: see the module's docstring.
+        self._least = float(tried.values.min())
+        above = tried.values - self._least
+        counted = above > 0.0  # other samples add 0 to the sum
+        self._u = np.linalg.solve(old.chol, (tried.contexts[counted] - old.mean).T).T  # (k, d)
+        self._half_squares = 0.5 * (self._u**2).sum(axis=1)
+        # They are scaled to [0, 1], so that the solver's steps do not depend on their unit.
+        self._scale = float(above.max()) or 1.0
+        self._values = above[counted] * tried.shares[counted] / self._scale
+        inverse = np.linalg.inv(old.chol)
+        self._aim = inverse @ (target.mean - old.mean)
+        spread = inverse @ target.chol
+        self._precision = np.linalg.inv(spread @ spread.T)
+        self._log_det = 2 * float(np.log(np.abs(np.diag(spread))).sum())
+
+    def _parts(self, x: Array) -> tuple[Array, Array]:
+        """The mean m and the Cholesky factor L that the unknowns `x` stand for."""
+        L = np.zeros((self._d, self._d))
+        L[self._rows, self._columns] = x[self._d :]
+        np.fill_diagonal(L, np.exp(np.clip(x[self._diagonal], -30, 30)))
+        return x[: self._d], L
+
+    def _gradient(self, by_mean: Array, by_L: Array, L: Array) -> Array:
+        """The gradient in x, from the gradients in m and in L."""
+        by_L = by_L.copy()
+        by_L[np.diag_indices(self._d)] *= np.diag(L)  # by the logarithm of the diagonal
+        return np.concatenate([by_mean, by_L[self._rows, self._columns]])
+
+    def value(self, x: Array) -> tuple[float, Array]:
+        """sum_i s_i [p(c_i) / q(c_i)] V_i, with the values scaled to [0, 1]."""
+        m, L = self._parts(x)
+        inverse = np.linalg.inv(L)
+        z = (self._u - m) @ inverse.T
+        squares = np.einsum("ij,ij->i", z, z)
+        log_w = self._half_squares - 0.5 * squares - np.log(np.diag(L)).sum()
+        share = np.exp(np.minimum(log_w, 50.0)) * self._values
+        pulled = z @ inverse  # L^-T z of each row
+        by_L = pulled.T @ (share[:, None] * z) - share.sum() * np.diag(1 / np.diag(L))
+        return float(share.sum()), self._gradient(pulled.T @ share, by_L, L)
+
+    def loss(self, x: Array) -> tuple[float, Array]:
+        """Minus the value, for minimising."""
+        value, gradient = self.value(x)
+        return -value, -gradient
+
+    def kl_to_target(self, x: Array) -> tuple[float, Array]:
+        """KL(p || mu)."""
+        m, L = self._parts(x)
+        P, offset = self._precision, x[: self._d] - self._aim
+        log_det = 2 * float(np.log(np.diag(L)).sum())
+        trace = float(np.einsum("ij,ij->", P @ L, L))
+        kl = 0.5 * (trace + offset @ P @ offset - self._d + self._log_det - log_det)
+        by_L = P @ L - np.diag(1 / np.diag(L))
+        return float(kl), self._gradient(P @ (m - self._aim), by_L, L)
+
+    def kl_from_old(self, x: Array) -> tuple[float, Array]:
+        """KL(q || p)."""
+        m, L = self._parts(x)
+        inverse = np.linalg.inv(L)
+        S_inverse = inverse.T @ inverse
+        second = np.eye(self._d) + np.outer(m, m)
+        log_det = 2 * float(np.log(np.diag(L)).sum())
+        kl = 0.5 * (float(np.trace(S_inverse @ second)) - self._d + log_det)
+        by_L = -S_inverse @ second @ inverse.T + np.diag(1 / np.diag(L))
+        return kl, self._gradient(S_inverse @ m, by_L, L)
+
+    def solve(self, objective: Function, epsilon: float, bound: float | None) -> ContextStep:
+        """The minimum of `objective` with KL(q || p) <= epsilon and, if given, value >= bound.
+
+        The old distribution is kept if SciPy's SLSQP finds no better one that obeys the bounds.
+        """
+        start = np.zeros(self._d + len(self._rows))
+        constraints = [_at_least(self.kl_from_old, epsilon, sign=-1.0)]
+        if bound is not None:
+            constraints.append(_at_least(self.value, self._scaled(bound), sign=1.0))
+        unit = max(1.0, abs(objective(start)[0]))  # the KL to a narrow target is thousands of nats
+
+        def scaled(x: Array) -> tuple[float, Array]:
+            value, gradient = objective(x)
+            return value / unit, gradient / unit
+
+        minimize: Any = optimize.minimize
+        found = minimize(
+            scaled,
+            start,
+            jac=True,
+            constraints=constraints,
+            method="SLSQP",
+            options={"maxiter": 100, "ftol": 1e-9},
+        )
+        x = np.asarray(found.x, dtype=float)
+        kept = (
+            np.isfinite(x).all()
+            and self.kl_from_old(x)[0] <= epsilon * (1 + SLACK) + SLACK
+            and (bound is None or self.value(x)[0] >= self._scaled(bound) - SLACK)
+            and objective(x)[0] <= objective(start)[0] + SLACK
+        )
+        if not kept:
+            return ContextStep(self._old, self._unscaled(self.value(start)[0]), True)
+        m, L = self._parts(x)
+        chol = self._old.chol @ L
+        mean = self._old.mean + self._old.chol @ m
+        value = self._unscaled(self.value(x)[0])
+        return ContextStep(Gaussian(mean, chol @ chol.T), value, False)
+
+    def _scaled(self, value: float) -> float:
+        """`value` in the scale in which the values lie in [0, 1]."""
+        return (value - self._least) / self._scale
+
+    def _unscaled(self, value: float) -> float:
+        """The inverse of `_scaled`."""
+        return self._least + value * self._scale
+
+
+def _at_least(function: Function, bound: float, *, sign: float) -> Any:
+    """The constraint sign * function >= sign * bound in SciPy's form.
+
+    SciPy asks for value and gradient one after the other, at the same x; they are computed once.
+    """
+    known: list[tuple[Array, tuple[float, Array]]] = []
+
+    def at(x: Array) -> tuple[float, Array]:
+        if not known or not np.array_equal(known[0][0], x):
+            known[:] = [(x.copy(), function(x))]
+        return known[0][1]
+
+    def fun(x: Array) -> float:
+        return sign * (at(x)[0] - bound)
+
+    def jac(x: Array) -> Array:
+        return sign * at(x)[1]
+
+    return {"type": "ineq", "fun": fun, "jac": jac}

@@ -1,0 +1,337 @@
+"""KL-bounded weighted fits of the policy and of the context distribution (appendix B).
+
+As printed. A policy p_y = N(y | A phi(x), S_y) and a context distribution p_x = N(x | mu_x, S_x)
+are fitted to N samples with weights w_i; x are contexts and y parameters. A tilde (~) marks the old
+distributions q. With phi_i = phi(x_i), Delta y_i = y_i - A phi_i, Delta A = A - A~ and eta >= 0:
+
+    A    = [sum_i (w_i y_i + eta/N A~ phi_i) phi_i^T] [sum_i (w_i + eta/N) phi_i phi_i^T]^-1
+    S_y  = (sum_i w_i Delta y_i Delta y_i^T + eta S_y~
+            + eta/N Delta A [sum_i phi_i phi_i^T] Delta A^T) / (sum_i w_i + eta)
+    mu_x = (sum_i w_i x_i + eta mu_x~) / (sum_i w_i + eta)
+    S_x  = (sum_i w_i (x_i - mu_x)(x_i - mu_x)^T
+            + eta (S_x~ + (mu_x - mu_x~)(mu_x - mu_x~)^T)) / (sum_i w_i + eta)
+
+eta is 0 if that keeps the bound epsilon, else the root of
+
+    f(eta) = epsilon - 1/N sum_i KL(q_y(. | x_i) || p_y(. | x_i)) + KL(q_x || p_x).
+
+Corrections. f lacks brackets: both KLs count against the bound, so the code finds the root of
+epsilon - (1/N sum_i KL_y + KL_x). And w_i stands for two sets of weights, w_i^y in A and S_y and
+w_i^x in mu_x and S_x. Here each set sums to 1, hence 1 + eta in the denominators below.
+
+As computed. Subtracting A~ from A leaves the residuals r_i = y_i - A~ phi_i of the old policy. With
+
+    C = sum_i w_i r_i phi_i^T,   R = sum_i w_i r_i r_i^T,
+    W = sum_i w_i phi_i phi_i^T,   F = 1/N sum_i phi_i phi_i^T
+
+follows Delta A = C (W + eta F)^-1. Inserting Delta y_i = r_i - Delta A phi_i into S_y gives
+R - C Delta A^T - Delta A C^T + Delta A (W + eta F) Delta A^T + eta S_y~ over 1 + eta. The fourth
+term equals the second and the third up to its sign, so one of them remains:
+
+    S_y = (R + eta S_y~ - Delta A C^T) / (1 + eta).
+
+The code whitens: r_i is multiplied by L^-1, where S_y~ = L L^T, and phi_i by a matrix B for which
+B F B^T = I and B W B^T = diag(s). In these coordinates the inverse is a division,
+
+    Delta A = C diag(1 / (s + eta)),   S_y = (R + eta I - Delta A C^T) / (1 + eta),
+    1/N sum_i KL_y = 1/2 (tr S_y^-1 - d + tr(Delta A^T S_y^-1 Delta A) + log det S_y),
+
+and A~ + L Delta A B and L S_y L^T are the result. A context distribution is the same regression on
+the single feature phi = 1, with A~ = mu_x~ and W = F = 1. So C, R and s are computed once for the
+policy and once for the contexts, and then every eta costs little. Directions of phi that the
+contexts do not span make the printed inverse singular; the fit leaves them as they were.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from selfpaced.maths.arrays import Array, cholesky, solve_lower
+from selfpaced.maths.bisection import largest_that_holds
+from selfpaced.maths.gaussian import Gaussian, log_det
+from selfpaced.maths.policy import LinearGaussianPolicy
+
+ETA_BRACKET = (1e-8, 1e12)  # the interval in which the eta of an active bound is searched
+HALVINGS = 30  # bisections of the way between two covariances
+
+
+class PolicyFit(NamedTuple):
+    """A fitted policy."""
+
+    policy: LinearGaussianPolicy
+    """The new policy."""
+    kl: float
+    """The mean over the samples' contexts of KL(old || new), in nats."""
+    kept_old: bool
+    """True if no fit within the bound was found, or a singular one, so that the old one is kept."""
+
+
+class GaussianFit(NamedTuple):
+    """A fitted Gaussian."""
+
+    gaussian: Gaussian
+    """The new Gaussian."""
+    kl: float
+    """KL(old || new), in nats."""
+    kept_old: bool
+    """True if no fit within the bound was found, or a singular one, so that the old one is kept."""
+
+
+class JointFit(NamedTuple):
+    """A policy and a context distribution, fitted together."""
+
+    policy: LinearGaussianPolicy
+    """The new policy."""
+    contexts: Gaussian
+    """The new context distribution."""
+    kl_policy: float
+    """The mean over the samples' contexts of KL(old || new) of the policy, in nats."""
+    kl_contexts: float
+    """KL(old || new) of the context distribution, in nats."""
+    kept_old: bool
+    """True if no fit within the bound was found, or a singular one, so that both old are kept."""
+
+
+def fit_policy(
+    policy: LinearGaussianPolicy,
+    contexts: Array,
+    thetas: Array,
+    weights: Array,
+    epsilon: float,
+) -> PolicyFit:
+    """The policy of largest weighted likelihood such that its mean KL(old || new) <= epsilon.
+
+    `weights` (N,) sum to 1; `contexts` (N, d_c) and `thetas` (N, d) are the samples.
+    """
+    part = _policy_part(policy, contexts, thetas, weights)
+    eta = _smallest_eta([part], epsilon)
+    found = None if eta is None else _policy_at(policy, part, eta)
+    if eta is None or found is None:
+        return PolicyFit(policy, 0.0, True)
+    return PolicyFit(found, part.kl(eta), False)
+
+
+def fit_gaussian(old: Gaussian, points: Array, weights: Array, epsilon: float) -> GaussianFit:
+    """The Gaussian of largest weighted likelihood such that KL(old || new) <= epsilon.
+
+    `weights` (N,) of the `points` (N, d) sum to 1.
+    """
+    part = _gaussian_part(old, points, weights)
+    eta = _smallest_eta([part], epsilon)
+    found = None if eta is None else _gaussian_at(old, part, eta)
+    if eta is None or found is None:
+        return GaussianFit(old, 0.0, True)
+    return GaussianFit(found, part.kl(eta), False)
+
+
+def fit_joint(
+    policy: LinearGaussianPolicy,
+    distribution: Gaussian,
+    contexts: Array,
+    thetas: Array,
+    w_policy: Array,
+    w_contexts: Array,
+    epsilon: float,
+) -> JointFit:
+    """Policy and context distribution fitted together, such that the sum of their KLs <= epsilon.
+
+    Their weights `w_policy` (N,) and `w_contexts` (N,) sum to 1 each. One eta serves both; the
+    printed f(eta) lacks brackets, see the module's docstring.
+    """
+    policy_part = _policy_part(policy, contexts, thetas, w_policy)
+    context_part = _gaussian_part(distribution, contexts, w_contexts)
+    eta = _smallest_eta([policy_part, context_part], epsilon)
+    if eta is not None:
+        new_policy = _policy_at(policy, policy_part, eta)
+        new_contexts = _gaussian_at(distribution, context_part, eta)
+        if new_policy is not None and new_contexts is not None:
+            return JointFit(
+                policy=new_policy,
+                contexts=new_contexts,
+                kl_policy=policy_part.kl(eta),
+                kl_contexts=context_part.kl(eta),
+                kept_old=False,
+            )
+    return JointFit(
+        policy=policy, contexts=distribution, kl_policy=0.0, kl_contexts=0.0, kept_old=True
+    )
+
+
+def with_entropy_floor(policy: LinearGaussianPolicy, floor: float) -> LinearGaussianPolicy:
+    """`policy` with its covariance scaled up so far that its entropy is at least `floor` nats.
+
+    It is `policy` itself if that has the entropy already. After a fit this cannot break the KL
+    bound if the old policy respected the floor: up to the old determinant, scaling the new
+    covariance up only lowers KL(old || new), because the geometric mean of the whitened
+    eigenvalues' inverses is at most their arithmetic mean.
+    """
+    missing = floor - policy.entropy
+    if missing <= 0.0:
+        return policy
+    scale = float(np.exp(2 * missing / policy.dimension))
+    return LinearGaussianPolicy(policy.features, policy.A, scale * policy.covariance)
+
+
+def moved_back_until_entropy(
+    old: LinearGaussianPolicy, new: LinearGaussianPolicy, floor: float
+) -> LinearGaussianPolicy:
+    """`new` with its covariance moved back towards `old` until its entropy is at least `floor`.
+
+    The covariance becomes t S_new + (1 - t) S_old with the largest t in [0, 1] that has the
+    entropy, in nats. The entropy of `old` must be at least `floor`; the entropy is concave in t,
+    so there is only one t beyond which it is too low.
+
+    A fit to few samples widens the covariance in some directions and narrows it in others, by
+    chance. Moving back undoes both. Scaling it up to the same entropy instead would leave it
+    narrow where chance has made it narrow, and make it wider still where it is wide.
+
+    The covariance's part of KL(old || new) only falls by this. The mean's part can grow a little
+    where the mean has moved in a direction that the fit has widened; runs have not shown this.
+    """
+    if new.entropy >= floor:
+        return new
+    white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
+    gains = np.linalg.eigvalsh(white) - 1.0
+    least = 2 * (floor - old.entropy)
+    t = largest_that_holds(lambda t: np.log1p(t * gains).sum() >= least, HALVINGS)
+    covariance = t * new.covariance + (1.0 - t) * old.covariance
+    return LinearGaussianPolicy(new.features, new.A, covariance)
+
+
+def _directions(features: Array) -> Array:
+    """(m, f): a matrix that turns `features` (N, f) into m whose second moment F is the identity.
+
+    Directions that the contexts do not span are left out, so that a fit does not change them.
+    """
+    values, vectors = np.linalg.eigh(features.T @ features / len(features))
+    if values[0] > 1e-12 * values[-1]:
+        return (vectors / np.sqrt(values)).T
+    # The second moment squares the features and so loses half of the digits, such as those of
+    # contexts in millimetres that vary a little around 1000. The features themselves keep them.
+    scale = np.sqrt((features**2).mean(axis=0))
+    scale[scale == 0.0] = 1.0
+    _, sizes, rows = np.linalg.svd(features / scale / np.sqrt(len(features)), full_matrices=False)
+    kept = sizes > 1e-10 * sizes[0]
+    return rows[kept] / sizes[kept, None] / scale
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """Sufficient statistics of one regression, in the whitened coordinates of the module."""
+
+    C: Array  # (d, m): sum_i w_i r_i phi_i^T
+    R: Array  # (d, d): sum_i w_i r_i r_i^T
+    s: Array  # (m,): the diagonal of sum_i w_i phi_i phi_i^T
+    to_features: Array  # (m, f): B, which takes Delta A back to the coordinates of phi
+
+    @staticmethod
+    def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "_Regression":
+        """Of `residuals` (N, d) from the old mean; `chol` is L of the old covariance."""
+        white = solve_lower(chol, residuals.T)  # (d, N)
+        basis = _directions(features)
+        seen = basis @ features.T  # (m, N)
+        s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
+        basis = rotation.T @ basis
+        weighted = white * weights
+        C = weighted @ features @ basis.T
+        return _Regression(C, weighted @ white.T, np.maximum(s, 0.0), basis)
+
+    def delta(self, eta: float) -> Array:
+        """(d, m): Delta A. A direction in which no sample has weight does not change."""
+        return self.C / np.maximum(self.s + eta, 1e-300)
+
+    def covariance(self, eta: float) -> Array:
+        """(d, d): S_y."""
+        shrink = self.delta(eta) @ self.C.T
+        covariance = (self.R + eta * np.eye(len(self.R)) - shrink) / (1.0 + eta)
+        return (covariance + covariance.T) / 2
+
+    def kl(self, eta: float) -> float:
+        """The mean of KL(old || new), in nats; infinite where the new covariance is singular."""
+        covariance = self.covariance(eta)
+        if not np.isfinite(covariance).all():
+            return np.inf
+        try:
+            chol = cholesky(covariance)
+        except np.linalg.LinAlgError:
+            return np.inf
+        d = len(self.R)
+        both = np.concatenate([np.eye(d), self.delta(eta)], axis=1)
+        white = solve_lower(chol, both)
+        return 0.5 * (float(np.sum(white**2)) - d) + log_det(chol)
+
+
+def _policy_part(
+    policy: LinearGaussianPolicy, contexts: Array, thetas: Array, weights: Array
+) -> _Regression:
+    """The regression of `thetas` on the policy's features."""
+    features = policy.features(contexts)
+    return _Regression.of(thetas - features @ policy.A.T, policy.chol, features, weights)
+
+
+def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> _Regression:
+    """The regression of `points` on the constant feature."""
+    return _Regression.of(points - old.mean, old.chol, np.ones((len(points), 1)), weights)
+
+
+def _smallest_eta(parts: list[_Regression], epsilon: float) -> float | None:
+    """0 if the bound is inactive, else the eta at which the KLs of `parts` add up to epsilon.
+
+    The KL falls as eta grows, so the root is bracketed in steps of log eta and then refined. None
+    if no eta in `ETA_BRACKET` keeps the bound.
+    """
+
+    def excess(log_eta: float) -> float:
+        kl = sum(part.kl(float(np.exp(log_eta))) for part in parts)
+        return float(np.log(np.clip(kl / epsilon, 1e-30, 1e30)))
+
+    if sum(part.kl(0.0) for part in parts) <= epsilon:
+        return 0.0
+    least, most = np.log(ETA_BRACKET)
+    low = high = 0.0
+    while excess(high) > 0.0:
+        low, high = high, high + 2.0
+        if high > most:
+            return None
+    while low == high or excess(low) < 0.0:
+        high, low = low, low - 2.0
+        if low < least:
+            return float(np.exp(high))
+    tolerance = 1e-5
+    root = brentq(excess, low, high, xtol=tolerance)
+    return float(np.exp(root + 2 * tolerance))  # on the side where the bound holds
+
+
+def _policy_at(
+    policy: LinearGaussianPolicy, part: _Regression, eta: float
+) -> LinearGaussianPolicy | None:
+    """The fitted policy for this `eta`; None if its covariance is singular."""
+    covariance = _unwhitened(part.covariance(eta), policy.chol)
+    if covariance is None:
+        return None
+    A = policy.A + policy.chol @ part.delta(eta) @ part.to_features
+    return LinearGaussianPolicy(policy.features, A, covariance)
+
+
+def _gaussian_at(old: Gaussian, part: _Regression, eta: float) -> Gaussian | None:
+    """The fitted Gaussian for this `eta`; None if its covariance is singular."""
+    covariance = _unwhitened(part.covariance(eta), old.chol)
+    if covariance is None:
+        return None
+    return Gaussian(old.mean + (old.chol @ part.delta(eta) @ part.to_features)[:, 0], covariance)
+
+
+def _unwhitened(white: Array, chol: Array) -> Array | None:
+    """chol white chol^T, or None if rounding has made it singular.
+
+    `white` itself is far from singular, since KL(old || new) is finite within the bound.
+    """
+    covariance = chol @ white @ chol.T
+    covariance = (covariance + covariance.T) / 2
+    try:
+        cholesky(covariance)
+    except np.linalg.LinAlgError:
+        return None
+    return covariance if np.isfinite(covariance).all() else None

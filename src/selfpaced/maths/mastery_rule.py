@@ -1,0 +1,159 @@
+"""The mastery rule: contexts move towards the target whenever the current ones are mastered.
+
+The rule sees the share m of rollouts that succeed on the current contexts q, and Gaussians; it
+knows nothing of policies. So SPRL and the deep-RL teacher share it. With the target mu, the last
+mastered contexts q* and the thresholds of `MasteryRule`:
+
+    m >= mastered_from                 "on":      q* <- q, then a step from q towards mu
+    nothing mastered so far            "search":  the learner looks for contexts that it can master
+    m < lost_below                     "back":    a step from q towards q*, never farther
+    otherwise                          "stay":    q stays
+
+A step from q towards an aim p goes along the normalised geometric mean of both,
+
+    q_t(c)  proportional to  q(c)^(1 - t) p(c)^t,
+    with the largest t in [0, 1] such that KL(q_t || q) <= step.
+
+On the way the aim is the target with standard deviations of at least `least_deviation` (so that
+neighbouring contexts keep helping each other), and the target itself once the contexts are there.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
+from selfpaced.maths.bisection import largest_that_holds
+from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian, with_variance_floor
+
+Move = Literal["search", "on", "stay", "back"]
+MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")  # records store the index
+HALVINGS = 40  # of the interval in which a step's length is looked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class MasteryRule:
+    """Thresholds and step size of the mastery rule. The defaults serve every task of the library.
+
+    >>> from selfpaced import SPRL, Mastery, MasteryRule
+    >>> cautious = SPRL(pacing=Mastery(rule=MasteryRule(mastered_from=0.9, step=0.05)))
+    """
+
+    mastered_from: float = 0.7
+    """Success rate, from 0 to 1, from which the current contexts count as mastered.
+
+    0 moves on after every update, whatever succeeds.
+    """
+    lost_below: float = 0.35
+    """Success rate below which mastered contexts count as lost again; 0 never steps back."""
+    step: float = 0.1
+    """KL(new || old), in nats, of one move of the contexts. Smaller is slower and safer."""
+    least_deviation: float = 0.05
+    """Smallest standard deviation of contexts on their way, as a share of the box's width."""
+    search: bool = True
+    """Look for contexts that can be mastered at first.
+
+    False: the initial contexts must be easy enough to be mastered as they are.
+    """
+
+    def __post_init__(self) -> None:
+        check_positive("step", self.step)
+        if check_positive("least_deviation", self.least_deviation) > 1.0:
+            raise ValueError(
+                f"least_deviation must be at most 1, the width of the box; "
+                f"got {self.least_deviation}"
+            )
+        check_kind("search", self.search, bool)
+        check_number("mastered_from", self.mastered_from)
+        check_number("lost_below", self.lost_below)
+        if not 0.0 <= self.lost_below <= self.mastered_from <= 1.0:
+            raise ValueError(
+                f"lost_below and mastered_from must be success rates with "
+                f"0 <= lost_below <= mastered_from <= 1; "
+                f"got {self.lost_below} and {self.mastered_from}"
+            )
+
+
+class ContextMover:
+    """Moves a Gaussian over contexts to the target, as the mastery rule says."""
+
+    def __init__(self, rule: MasteryRule, box: Box, target: Gaussian, start: Gaussian) -> None:
+        self._rule, self._target = rule, target
+        self._least_variance: Array = (rule.least_deviation * box.width) ** 2
+        self._wide_target = with_variance_floor(target, self._least_variance)
+        self.contexts = start
+        self._mastered: Gaussian | None = None  # q*: the last contexts that were mastered
+        self._arrived = False  # at the wide target: from now on the aim is the target itself
+
+    def __repr__(self) -> str:
+        return f"ContextMover(mean {self.contexts.mean.tolist()}, arrived {self._arrived})"
+
+    def decide(self, mastered: float) -> Move:
+        """The move that a share `mastered` of successes on the current contexts asks for."""
+        if mastered >= self._rule.mastered_from:
+            return "on"
+        if self._mastered is None:
+            return "search" if self._rule.search else "stay"
+        return "back" if mastered < self._rule.lost_below else "stay"
+
+    def move(self, move: Move) -> None:
+        """Carry out "on", "stay" or "back". A search is the learner's: see `follow_search`."""
+        if move == "on":
+            self._mastered = self.contexts
+            self._arrived = self._arrived or self._wide_target.kl(self.contexts) <= self._rule.step
+            aim = self._target if self._arrived else self._wide_target
+            self.contexts = step_towards(self.contexts, aim, self._rule.step)
+        elif move == "back" and self._mastered is not None:
+            self.contexts = step_towards(self.contexts, self._mastered, self._rule.step)
+
+    def follow_search(self, found: Gaussian) -> None:
+        """Step towards contexts that a search has `found`, widened to the least deviation."""
+        aim = with_variance_floor(found, self._least_variance)
+        self.contexts = step_towards(self.contexts, aim, self._rule.step)
+
+    def state(self) -> dict[str, Array]:
+        """The state as plain arrays."""
+        state = {
+            "mean": self.contexts.mean,
+            "covariance": self.contexts.covariance,
+            "arrived": np.array(float(self._arrived)),
+        }
+        if self._mastered is not None:
+            state["mastered_mean"] = self._mastered.mean
+            state["mastered_covariance"] = self._mastered.covariance
+        return state
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Continue from a `state`."""
+        self.contexts = Gaussian(state["mean"], state["covariance"])
+        self._arrived = bool(state["arrived"])
+        self._mastered = None
+        if "mastered_mean" in state:
+            self._mastered = Gaussian(state["mastered_mean"], state["mastered_covariance"])
+
+
+def blend(one: Gaussian, other: Gaussian, share: float) -> Gaussian:
+    """The Gaussian proportional to one^(1 - share) other^share: precisions add up."""
+    P, Q = (1 - share) * _inverse(one.covariance), share * _inverse(other.covariance)
+    covariance = _inverse(P + Q)
+    return Gaussian(covariance @ (P @ one.mean + Q @ other.mean), covariance)
+
+
+def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
+    """The blend of `old` and `aim` nearest to `aim` with KL(new || old) <= epsilon.
+
+    It is `aim` itself if that is near enough.
+    """
+    if aim.kl(old) <= epsilon:
+        return aim
+    # The KL grows with the share, from 0.
+    share = largest_that_holds(lambda t: blend(old, aim, t).kl(old) <= epsilon, HALVINGS)
+    return blend(old, aim, share)
+
+
+def _inverse(matrix: Array) -> Array:
+    """The inverse of a symmetric matrix, symmetric."""
+    inverse = np.asarray(np.linalg.inv(matrix), dtype=float)
+    return (inverse + inverse.T) / 2

@@ -1,0 +1,93 @@
+"""Collects from folders of runs and packed files what each chapter of a page shows."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from selfpaced.experiments import Experiment, find_experiment
+from selfpaced.report.data import groups, infos, stored_runs
+from selfpaced.report.error_text import error_in_one_line
+from selfpaced.report.page import Chapter
+from selfpaced.report.scene import SUFFIX, read_scene
+from selfpaced.store.experiment_info import ExperimentInfo
+from selfpaced.store.status import status
+from selfpaced.types import State
+
+
+def chapters_of(paths: Sequence[Path]) -> tuple[list[Chapter], list[str]]:
+    """One chapter per experiment in `paths`, and sentences that say what is missing.
+
+    `paths` are folders of runs or packed files. A path that does not exist, a run that is not
+    finished or has damaged results, and a damaged scene are no errors: the sentences name them.
+    """
+    missing = [f"There is no {path}." for path in paths if not path.exists()]
+    there = [path for path in paths if path.exists()]
+    with warnings.catch_warnings(record=True) as damaged:
+        warnings.simplefilter("always")
+        runs = stored_runs(*there)
+        known = infos(runs, *there)
+    missing += [str(warning.message) for warning in damaged]
+    members = groups(runs)
+    unfinished = _unfinished(there)
+    chapters: list[Chapter] = []
+    for name in dict.fromkeys(group.experiment for group in members):
+        notes = unfinished.pop(name, [])
+        scene = _scene(name, there, missing)
+        experiment, task = _imported(known[name], notes)
+        chapters.append(
+            Chapter(
+                info=known[name],
+                members=[group for group in members if group.experiment == name],
+                scene=scene,
+                experiment=experiment,
+                task=task,
+                missing=notes,
+            )
+        )
+    missing += [f"{name}: {note}" for name, notes in unfinished.items() for note in notes]
+    if not chapters:
+        missing.append("There are no finished runs here yet.")
+    return chapters, missing
+
+
+def _unfinished(paths: Sequence[Path]) -> dict[str, list[str]]:
+    """Sentences about runs that were asked for and are not finished, by experiment."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        for run in status(path) if path.is_dir() else []:
+            if run.state != "done":
+                where = f"iteration {run.iteration} of {run.iterations}"
+                why = f": {(run.error or '').strip().splitlines()[-1]}" if run.error else ""
+                name = f"{run.spec['algorithm']} seed {run.spec['seed']}"
+                note = f"{name} is {run.state}, {where}{why}"
+                found.setdefault(str(run.spec["experiment"]), []).append(note)
+    return found
+
+
+def _scene(name: str, paths: Sequence[Path], missing: list[str]) -> State | None:
+    """The scene stored beside the results of an experiment, if any; damage goes to `missing`."""
+    for path in paths:
+        file = (path if path.is_dir() else path.parent) / f"{name}{SUFFIX}"
+        if file.exists():
+            try:
+                return read_scene(file)
+            except ValueError as error:
+                missing.append(f"{error}; compute it again with selfpaced scene.")
+    return None
+
+
+def _imported(info: ExperimentInfo, notes: list[str]) -> tuple[Experiment | None, Any | None]:
+    """The experiment and its task; None for what cannot be made, and the reason goes to `notes`."""
+    experiment = task = None
+    if info.reference:
+        try:
+            experiment = find_experiment(info.reference)
+            task = experiment.built_problem().task
+        except (Exception, SystemExit) as error:  # a user's module may raise anything
+            what = "imported" if experiment is None else "made"
+            notes.append(
+                f"{info.reference} could not be {what}, so that its task is not drawn: "
+                f"{error_in_one_line(error)}"
+            )
+    return experiment, task

@@ -1,0 +1,73 @@
+"""A learned movement as a file of set points for a robot."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from selfpaced.maths.network import NetworkPolicy
+from selfpaced.report.watch import stored_policy_at
+from selfpaced.store.files import write_atomically
+from selfpaced.store.reading import read_run
+
+
+class Movement(NamedTuple):
+    """Summary of a movement that was written for a robot."""
+
+    set_points: int
+    """Set points in the file, one per line."""
+    fastest_joint: str
+    """Name of the joint that moves fastest."""
+    speed: float
+    """Its largest speed, in rad/s."""
+    success: float
+    """The run's success rate on the target."""
+    rescored: float | None
+    """The same in the problem's more faithful `final_task`, if it has one."""
+
+
+def write_movement(
+    folder: Path,
+    out: Path,
+    *,
+    context: Sequence[float] | None = None,
+    frequency: float = 500.0,
+    speed: float = 1.0,
+) -> Movement:
+    """Write the mean movement that the run in `folder` has learned to the CSV file `out`.
+
+    One line per set point: the time in seconds, then position and velocity of every joint.
+    `context` is the target's mean if not given, `frequency` is in set points per second, and a
+    `speed` of 0.5 is half as fast as learned. A missing folder is made. Raise a ValueError if the
+    policy's parameters at `context` are outside the bounds of what may be tried.
+    """
+    task, policy, where = stored_policy_at(folder, context)
+    if not hasattr(task, "movement") or isinstance(policy, NetworkPolicy):
+        raise ValueError(f"{type(task).__name__} has no movement to write")
+    theta = policy.mean(where)
+    if not task.theta_space.contains(theta):
+        raise ValueError(
+            f"context must be one where the policy stays in the bounds of theta; at "
+            f"{where.tolist()} it extrapolates to {np.abs(theta).max():.3g}"
+        )
+    times, positions, velocities = task.movement(theta, frequency, speed)
+    names = [f"{kind}_{joint}" for kind in ("position", "velocity") for joint in task.joint_names]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["time", *names])
+    for row in np.column_stack([times, positions, velocities]):
+        writer.writerow([f"{value:.9g}" for value in row])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, text.getvalue().encode())
+    speeds, result = np.abs(velocities).max(axis=0), read_run(folder).result
+    fastest = int(speeds.argmax())
+    return Movement(
+        set_points=len(times),
+        fastest_joint=task.joint_names[fastest],
+        speed=float(speeds[fastest]),
+        success=float(result.get("target_success", np.nan)),
+        rescored=result.get("rescored_success"),
+    )

@@ -1,0 +1,77 @@
+"""What figures need a simulation for, computed once and stored: pictures of tasks, landscapes."""
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfpaced.experiments import Experiment
+from selfpaced.experiments.optional_packages import check_installed
+from selfpaced.maths.arrays import Array
+from selfpaced.report.error_text import error_in_one_line
+from selfpaced.store.files import read_npz, write_atomically
+from selfpaced.tasks.mujoco import camera
+from selfpaced.types import Problem, State
+
+SUFFIX = ".scene"  # of the file beside an experiment's results
+# Where in the box tasks are shown besides the target's mean: shares of its width, repeated over
+# the dimensions.
+PLACES = ((0.2, 0.2), (0.85, 0.4))
+
+
+def make_scene(experiment: Experiment) -> State:
+    """Sample tasks of `experiment` and, where its task has one, its landscape, as plain arrays.
+
+    An error in the task's `picture` or `landscape` becomes a warning and a sentence in "faults".
+    """
+    camera.prepare_offscreen()
+    problem = experiment.built_problem()
+    check_installed(problem.task)
+    contexts = _contexts(problem)
+    scene: State = {"contexts": contexts}
+    faults: list[str] = []
+    for name, make in (("picture", _pictures), ("landscape", _landscape)):
+        if hasattr(problem.task, name):
+            try:
+                scene |= make(problem.task, contexts)
+            except Exception as error:  # of a user's task: a page can do without it
+                faults.append(f"The task's {name} could not be drawn: {error_in_one_line(error)}")
+                warnings.warn(faults[-1], stacklevel=2)
+    if faults:
+        scene["faults"] = np.array(faults)
+    return scene
+
+
+def _pictures(task: Any, contexts: Array) -> State:
+    pictures = np.array([task.picture(context) for context in contexts])
+    if pictures.ndim != 4 or pictures.shape[3] not in (3, 4):
+        raise ValueError(f"picture must return (h, w, 3); got {pictures.shape[1:]}")
+    return {"pictures": pictures}
+
+
+def _landscape(task: Any, _: Array) -> State:
+    return {f"landscape.{name}": np.asarray(value) for name, value in task.landscape().items()}
+
+
+def _contexts(problem: Problem) -> Array:
+    """(3, d): where tasks are shown: at PLACES, and at the target's mean."""
+    box = problem.task.context_space
+    shares = [np.resize(place, box.dimension) for place in PLACES]
+    return np.array([*(box.low + share * box.width for share in shares), problem.target.mean])
+
+
+def write_scene(scene: State, path: Path) -> None:
+    """Write `scene` as one compressed file of plain arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **scene)
+    write_atomically(path, buffer.getvalue())
+
+
+def read_scene(path: Path) -> State:
+    """The scene in the file `path`; a ValueError if it is damaged."""
+    try:
+        return read_npz(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is no scene: {error}") from error

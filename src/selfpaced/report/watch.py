@@ -1,0 +1,63 @@
+"""A film of one rollout of a stored policy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfpaced.experiments import find_experiment
+from selfpaced.maths.arrays import Array, check_at_least
+from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.policy import Policy
+from selfpaced.report.film import Frames, drawn_frames
+from selfpaced.store.experiment_info import read_infos
+from selfpaced.store.reading import read_run
+from selfpaced.tasks.mujoco import camera
+from selfpaced.types import StepTask, TrajectoryTask
+
+
+def film_of(folder: Path, context: Sequence[float] | None = None, seed: int = 0) -> Frames:
+    """Pictures of one rollout of the policy of the finished run in `folder`.
+
+    The task's own `film` makes them, or else its `draw`. `context` is the target's mean if not
+    given; `seed` is that of the rollout's randomness. Raise a ValueError if there is no finished
+    run with a policy, or if the task can be neither filmed nor drawn.
+    """
+    camera.prepare_offscreen()
+    task, policy, where = stored_policy_at(folder, context)
+    rng = np.random.default_rng(check_at_least("seed", seed, 0))
+    if hasattr(task, "film"):
+        return task.film(where, policy, rng)
+    if not hasattr(task, "draw"):
+        raise ValueError(f"{type(task).__name__} has neither film nor draw: nothing to watch")
+    return drawn_frames(task, where, _path(task, where, policy, rng))
+
+
+def stored_policy_at(folder: Path, context: Sequence[float] | None) -> tuple[Any, Policy, Array]:
+    """Task and policy of the finished run in `folder`, and the context (d,) to show.
+
+    That is the target's mean if none is given.
+    """
+    if not (folder / "result.json").exists():
+        raise ValueError(f"run must be the folder of a finished run; {folder} is none")
+    run = read_run(folder)
+    if run.policy is None:
+        raise ValueError(f"run must have a policy; the one in {folder} is kept by its own script")
+    known = read_infos(folder.absolute().parents[2]).get(run.experiment)
+    reference = run.experiment if known is None else known.reference or run.experiment
+    problem = find_experiment(reference).built_problem()
+    if context is None:
+        return problem.task, run.policy, problem.target.mean
+    where = problem.task.context_space.check("context", [context])[0]
+    return problem.task, run.policy, where
+
+
+def _path(task: Any, context: Array, policy: Policy, rng: np.random.Generator) -> Array:
+    """(t, d): one trajectory of `policy` at `context` (d,)."""
+    if isinstance(policy, NetworkPolicy) and isinstance(task, StepTask):
+        return task.simulate_policy(context[None], lambda seen: policy.sample(seen, rng))[1][0]
+    if isinstance(policy, NetworkPolicy) or not isinstance(task, TrajectoryTask):
+        raise ValueError(f"{type(task).__name__} has no trajectories: nothing to watch")
+    theta = policy.sample(context[None], rng, task.theta_space)  # type: ignore[attr-defined]
+    return task.trajectories(context[None], theta, rng)[0]

@@ -1,0 +1,1 @@
+"""Runs on disk: files, writing, reading, packed results, logbooks, status, health."""

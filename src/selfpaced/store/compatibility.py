@@ -1,0 +1,113 @@
+"""Old names in stored files, translated to today's: the one place that knows them.
+
+Format 1 of a spec called an algorithm's configuration "numbers", and some configurations, fields,
+algorithms and metrics had other names. Everything that reads a stored spec or record calls the
+functions here, so that the rest of the library knows today's names only.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from selfpaced.types import Record
+
+Plain = dict[str, Any]  # a configuration as plain data, with its "type"
+
+ALGORITHMS = {"sprl-ready": "sprl-mastery"}
+TEACHERS = {"selfpaced": "threshold", "selfpaced-sprl": "alpha", "selfpaced-ready": "mastery"}
+OURS = frozenset(
+    {"gate-precision", "gate-global", "reacher", "reacher-kinematic", "ball-in-a-cup"}
+)  # experiments whose algorithms were renamed; a user's own keep their names
+METRICS = {"able": "mastered"}
+
+
+def upgraded_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    """`spec` as this version would write it."""
+    if spec.get("format", 1) != 1:
+        return spec
+    renamed = {**spec, "format": 2, "algorithm": _algorithm(spec)}
+    renamed["config"] = _current(renamed.pop("numbers", {}))
+    return renamed
+
+
+def upgraded_record(record: Record) -> Record:
+    """`record` with today's names of metrics."""
+    return {METRICS.get(name, name): value for name, value in record.items()}
+
+
+def _algorithm(spec: dict[str, Any]) -> str:
+    name = str(spec["algorithm"])
+    if spec["experiment"] in OURS:
+        return ALGORITHMS.get(name, name)
+    return TEACHERS.get(name, name) if spec["experiment"] == "pointmass-ppo" else name
+
+
+def _current(value: Any) -> Any:
+    """A configuration of format 1, with all that it holds, in today's form."""
+    if not isinstance(value, dict):
+        return value
+    parts: Plain = {name: _current(part) for name, part in cast(dict[str, Any], value).items()}
+    translate = _TYPES.get(str(parts.get("type")))
+    return parts if translate is None else translate(parts)
+
+
+def _sprl(old: Plain) -> Plain:
+    """SPRL had either a schedule, with two fields that only it looks at, or `ready`."""
+    pacing = old.get("ready")
+    if pacing is None:
+        pacing = {
+            "type": "Alpha",
+            "schedule": old.get("schedule"),
+            "variance_floor": old.get("variance_floor"),
+            "policy_weights": old.get("policy_weights"),
+        }
+    gone = ("schedule", "ready", "variance_floor", "policy_weights")
+    return {**{k: v for k, v in old.items() if k not in gone}, "pacing": pacing}
+
+
+def _self_paced(old: Plain) -> Plain:
+    """One teacher with a `form` was three teachers."""
+    shared = {k: old[k] for k in ("epsilon", "update_every", "least_deviation", "until_kl")}
+    by_reward = old["judged_by"] == "reward"
+    if old["form"] == "threshold":
+        own = {"judged_by": old["judged_by"], "threshold": old["bound"]}
+        return {"type": "SelfPacedThreshold", **own, **shared}
+    if old["form"] == "sprl":
+        own = {"judged_by": old["judged_by"], "schedule": old["schedule"]}
+        return {"type": "SelfPacedAlpha", **own, **shared}
+    return {
+        "type": "SelfPacedMastery",
+        "rule": old["pace"],
+        "reward_threshold": old["bound"] if by_reward else None,
+        "update_every": old["update_every"],
+    }
+
+
+def _ppo(old: Plain) -> Plain:
+    """All environments are registered by one module now, and two fields say what they are."""
+    name = str(old["environment"])
+    name = name.replace("selfpaced.deep.stepwise:", "selfpaced.deep.environments:")
+    names = {"entropy": "entropy_weight", "max_gradient": "max_gradient_norm"}
+    return {names.get(k, k): v for k, v in old.items()} | {"environment": name}
+
+
+def _renamed(new_type: str, **names: str) -> Callable[[Plain], Plain]:
+    """A translation that changes the type and the `names` of some fields."""
+
+    def translate(old: Plain) -> Plain:
+        return {names.get(k, k): v for k, v in old.items()} | {"type": new_type}
+
+    return translate
+
+
+_TYPES: dict[str, Callable[[Plain], Plain]] = {
+    "SPRL": _sprl,
+    "Ready": _renamed("Mastery", pace="rule", reward_bound="reward_threshold"),
+    "Readiness": _renamed("MasteryRule", mastered="mastered_from", lost="lost_below"),
+    "SelfPaced": _self_paced,
+    "Target": _renamed("TargetTeacher"),
+    "Uniform": _renamed("UniformTeacher"),
+    "ADR": _renamed("ADR", first="first_width", high="grow_above", low="shrink_below"),
+    "ALPGMM": _renamed("ALPGMM", uniform="uniform_share"),
+    "PLR": _renamed("PLR", capacity="remembered", replay="replay_share", enough="replay_from"),
+    "PPO": _ppo,
+}

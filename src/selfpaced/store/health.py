@@ -1,0 +1,227 @@
+"""What is wrong with a run that fails on the target: how it shows, and what to try.
+
+The kinds of trouble are listed in `Finding`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.mastery_rule import MOVES
+from selfpaced.store.packed import records_always_kept
+from selfpaced.types import Record
+
+SOLVED = 0.8  # success rate on the target from which a run has no findings
+ARRIVED = 1.0  # KL to the target, in nats, below which contexts count as at the target
+HIGH_SUCCESS = 0.5  # success rate on the current contexts that counts as high
+STILL = 0.1  # largest relative fall of the KL, over the last third, that counts as no progress
+FEW = 10.0  # effective samples below which an update has too few
+NARROW = 1e-3  # share of the first standard deviation below which a policy counts as collapsed
+FEW_MOVES = 3  # moves of the contexts that are needed to judge what moving costs
+SHOWN_SEEDS = 8  # seeds that a summary names
+LOST = 0.15  # success rate that a move costs if the target is out of reach
+ON = MOVES.index("on")
+RISING = 0.05  # rise of the mastered share, from one third of a run to the next, that is progress
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a run, of one of four kinds.
+
+    - stalled: the contexts stay far from the target although most rollouts on them succeed.
+    - collapsed: the policy, or the contexts' distribution, is too narrow to find anything better.
+    - starved: the updates rest on too few effective samples.
+    - unreachable: every move towards the target costs success or, with the mastery rule, the
+      contexts that were reached are not mastered.
+    """
+
+    kind: str
+    """One of "stalled", "collapsed", "starved" and "unreachable"."""
+    shown_by: str
+    """The values that show it, in words; no full stop at the end."""
+    to_try: str
+    """What may help, in words; no full stop at the end."""
+
+
+def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
+    """The pairs (seed, finding) by kind: which seeds have it, in words, and the first finding."""
+    kinds: dict[str, list[tuple[int, Finding]]] = {}
+    for seed, finding in found:
+        kinds.setdefault(finding.kind, []).append((seed, finding))
+    summary: list[tuple[str, Finding]] = []
+    for members in kinds.values():
+        seed, first = members[0]
+        seeds = ", ".join(str(s) for s, _ in members[:SHOWN_SEEDS])
+        rest = f" and {len(members) - SHOWN_SEEDS} more" if len(members) > SHOWN_SEEDS else ""
+        who = f"seed {seed}" if len(members) == 1 else f"seeds {seeds}{rest}; of seed {seed}"
+        summary.append((who, first))
+    return summary
+
+
+def findings(records: list[Record], dimension: int | None) -> list[Finding]:
+    """What is wrong with a run that has these `records`; nothing if it succeeds on the target.
+
+    `dimension` is the number of parameters that the policy draws, if known. Only the records that
+    packed results keep are looked at, so that a store and its packed file have equal findings.
+    """
+    records = records_always_kept(records)
+    if not records or _last(records, "target_success") >= SOLVED:
+        return []
+    found = (
+        _stalled(records),
+        _collapsed(records, dimension) or _narrow(records),
+        _starved(records),
+        _unreachable(records),
+    )
+    return [finding for finding in found if finding is not None]
+
+
+def _column(records: list[Record], name: str) -> Array:
+    """(n,): the metric `name` of every record; nan where it is missing."""
+    return np.array([record.get(name, np.nan) for record in records], dtype=float)
+
+
+def _last(records: list[Record], name: str) -> float:
+    """The last known value of the metric `name`; nan if there is none."""
+    values = _column(records, name)
+    known = values[~np.isnan(values)]
+    return float(known[-1]) if known.size else float("nan")
+
+
+def _stalled(records: list[Record]) -> Finding | None:
+    """Contexts that stay far from the target although most rollouts on them succeed."""
+    if "move" in records[-1]:
+        return None  # the mastery rule moves contexts that succeed: see `_not_mastered`
+    kl, success = _column(records, "kl_to_target"), _column(records, "success")
+    third = len(records) // 3
+    if third < 3 or np.isnan(kl[-third:]).any() or kl[-1] < ARRIVED:
+        return None
+    if np.isnan(success[-third:]).all():  # the task defines no success
+        return None
+    fall = 1 - kl[-1] / max(kl[-third], 1e-12)
+    rate = float(np.nanmedian(success[-third:]))
+    if fall > STILL or not rate >= HIGH_SUCCESS:
+        return None
+    return Finding(
+        "stalled",
+        f"the KL to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} in the last third, "
+        f"while {rate:.0%} of the rollouts on the current contexts succeeded",
+        "a larger weight of the target (zeta or alpha_max), or a higher variance floor",
+    )
+
+
+def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
+    """A policy that has become narrow without succeeding."""
+    entropy = _column(records, "entropy")
+    success = _column(records, "success")
+    if dimension is None or len(records) < 10 or np.isnan(entropy[[0, -1]]).any():
+        return None
+    width = float(np.exp((entropy[-1] - entropy[0]) / dimension))
+    lately = success[-max(3, len(records) // 10) :]
+    if np.isnan(lately).all():
+        return None
+    recent = float(np.nanmean(lately))
+    if width > NARROW or recent >= HIGH_SUCCESS:
+        return None
+    return Finding(
+        "collapsed",
+        f"the policy's deviations are {width:.1g} of what they were, and {recent:.0%} of the "
+        "rollouts succeed: it can no longer find anything better",
+        "a smaller epsilon, more samples per update, or, of SPRL, a lower bound on the entropy "
+        "(min_entropy)",
+    )
+
+
+def _narrow(records: list[Record]) -> Finding | None:
+    """Contexts that are held at their least variance, far from the target."""
+    raised = _column(records, "variance_raised")
+    kl = _column(records, "kl_to_target")
+    third = max(3, len(records) // 3)
+    share = float(np.mean(raised[-third:] > 0))
+    if share < 0.5 or not kl[-1] > ARRIVED:
+        return None
+    return Finding(
+        "collapsed",
+        f"the contexts' variance sat on its floor in {share:.0%} of the last iterations, "
+        f"{kl[-1]:.3g} nats from the target",
+        "a higher variance floor, or a larger weight of the target (zeta)",
+    )
+
+
+def _starved(records: list[Record]) -> Finding | None:
+    """Updates that rest on too few effective samples."""
+    for name, of in (("ess_policy", "policy"), ("ess_contexts", "contexts")):
+        values = _column(records, name)
+        values = values[~np.isnan(values)]
+        if values.size and np.median(values) < FEW:
+            return Finding(
+                "starved",
+                f"half of the updates of the {of} that were looked at rest on fewer than "
+                f"{np.median(values):.1f} effective samples",
+                "more samples per update (n_samples), a longer buffer (buffer_size), or a "
+                "smaller epsilon",
+            )
+    return None
+
+
+def _unreachable(records: list[Record]) -> Finding | None:
+    """Success that is lost whenever the contexts move, or contexts that are not mastered."""
+    kl, success = _column(records, "kl_to_target"), _column(records, "success")
+    if "move" in records[-1]:
+        return _not_mastered(records)
+    if np.isnan(kl).all() or kl[-1] < ARRIVED:
+        return None
+    steps = np.flatnonzero(np.diff(kl) < -0.05 * kl[:-1])
+    changes = success[steps + 1] - success[steps]
+    changes = changes[~np.isnan(changes)]
+    if len(changes) < FEW_MOVES or np.median(changes) > -LOST:
+        return None
+    return Finding(
+        "unreachable",
+        f"success fell by {-np.median(changes):.0%} when the contexts moved "
+        f"({len(changes)} moves), still {kl[-1]:.3g} nats from the target",
+        "smaller steps (epsilon), or contexts between here and the target that can be solved",
+    )
+
+
+def _not_mastered(records: list[Record]) -> Finding | None:
+    """With the mastery rule: contexts that are not mastered, without progress in the last third."""
+    third = len(records) // 3
+    kl, mastered = _column(records, "kl_to_target"), _column(records, "mastered")
+    if third < 3 or np.isnan(mastered).any():
+        return None
+    lately, before = mastered[-third:], mastered[-2 * third : -third]
+    if np.median(lately) > np.median(before) + RISING:
+        return None  # the policy still improves on its contexts
+    success = _column(records, "success")
+    flags = not np.isnan(success).all()
+    if not flags and kl[-1] < ARRIVED and np.median(_column(records, "move")[-third:]) == ON:
+        return None  # at the target, which is mastered by its rewards
+    bound = "" if flags else "; without successes, Mastery(reward_threshold=...), or a lower one"
+    nearest = kl[: len(kl) - third].min()
+    rate = f"{np.median(lately):.0%}"
+    # With a reward_threshold, what is mastered differs from what succeeds.
+    judged = flags and np.allclose(mastered, success, equal_nan=True)
+    share = f"{rate} succeeded there" if judged else f"{rate} was mastered there, by its rewards"
+    to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
+    if not (_column(records, "move") > 0).any():
+        return Finding(
+            "unreachable",
+            f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
+            "easier initial contexts, more samples per update (n_samples), a reward that says "
+            f"more{bound}",
+        )
+    if kl[-1] < ARRIVED:
+        return Finding(
+            "unreachable",
+            f"the contexts are at the target, and in the last third {share}",
+            f"{to_try}{bound}",
+        )
+    if 1 - kl[-third:].min() / max(nearest, 1e-12) > STILL:
+        return None
+    return Finding(
+        "unreachable",
+        f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
+        f"third {share}",
+        f"{to_try}{bound}",
+    )

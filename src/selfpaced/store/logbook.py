@@ -1,0 +1,131 @@
+"""Keeps the curriculum of a training script of your own in the same files as other runs."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.store.experiment_info import (
+    ExperimentInfo,
+    evenly,
+    numbered_contexts,
+    write_info,
+)
+from selfpaced.store.files import json_bytes, plain, write_atomically
+from selfpaced.store.reading import StoredRun, recorded
+from selfpaced.store.spec import FORMAT, run_folder
+from selfpaced.store.writing import RunWriter, versions
+from selfpaced.types import Record, TeacherConfig
+
+
+class Logbook:
+    """Records the curriculum of your own training for `selfpaced status`, `table` and `report`.
+
+    Open it with `with Logbook("runs", "mine", "currot", context_space=box, target=target) as book:`
+    around the training, pass it to `CurriculumCallback(teacher, record=book)`, and call
+    `book.finish(success=...)` at the end.
+
+    A training that continues from a saved state continues its logbook: records that were written
+    after that state are replaced. The curriculum and the result are stored, the policy is not.
+    """
+
+    def __init__(
+        self,
+        out: Path | str,
+        experiment: str,
+        algorithm: str,
+        seed: int = 0,
+        *,
+        context_space: Box,
+        target: Gaussian,
+        teacher: TeacherConfig | None = None,
+        context_names: tuple[str, ...] | None = None,
+    ) -> None:
+        """Open the logbook of one run below the folder `out`, new or old.
+
+        `experiment` and `algorithm` are names of your choice; `teacher` is the configuration that
+        the report shall show. Raise `Locked` if another process has the run open.
+        """
+        self._spec: dict[str, Any] = {
+            "format": FORMAT,
+            "experiment": experiment,
+            "algorithm": algorithm,
+            "config": {} if teacher is None else {"teacher": plain(teacher)},
+            "problem": {"contexts": plain(context_space), "target": plain(target)},
+            "seed": seed,
+        }
+        self._out, self._space, self._target = Path(out), context_space, target
+        self._names = context_names
+        folder = run_folder(self._out, experiment, algorithm, seed)
+        self._records: list[Record] = recorded(folder)
+        self._files = RunWriter(folder, self._spec)
+
+    def __repr__(self) -> str:
+        return f"Logbook({self._files.folder}, {len(self._records)} records)"
+
+    def __call__(self, record: Record) -> None:
+        """Write down `record`; records with the same or a later "iteration" are dropped."""
+        before = [known for known in self._records if known["iteration"] < record["iteration"]]
+        self._records = [*before, record]
+        lines = b"".join(json_bytes(known) + b"\n" for known in self._records)
+        write_atomically(self._files.folder / "metrics.jsonl", lines)
+
+    def finish(self, *, success: float = np.nan, reward: float = np.nan) -> None:
+        """End the run, with its success rate and mean reward on the target if you know them."""
+        if not self._records:
+            raise ValueError("a logbook must hold at least one record to be finished; got none")
+        length = int(self._records[-1]["iteration"])
+        name = str(self._spec["experiment"])
+        write_info(
+            self._out,
+            ExperimentInfo(
+                name=name,
+                title=name,
+                reference="",
+                iterations=length,
+                evolution=evenly(length),
+                context_names=self._names or numbered_contexts(self._space.dimension),
+                low=self._space.low,
+                high=self._space.high,
+                target=self._target,
+            ),
+        )
+        result = {
+            "iterations": length,
+            "rollouts": int(self._records[-1].get("rollouts", 0)),
+            "steps": 0,
+            "target_success": success,
+            "target_reward": reward,
+            "success_at_mean": np.nan,
+            "reward_at_mean": np.nan,
+            "versions": versions(),
+        }
+        self._files.write_finished(
+            StoredRun(
+                spec=self._spec,
+                records=self._records,
+                result=result,
+                cpu_seconds=np.nan,
+                policy=None,
+                contexts=self._target.mean[None],
+                trajectories=None,
+            )
+        )
+
+    def close(self) -> None:
+        """Release the folder, so that another process can open the run."""
+        self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

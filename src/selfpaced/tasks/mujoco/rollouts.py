@@ -1,0 +1,66 @@
+"""`Rollouts`: MuJoCo simulates many rows in one call, each with its own model and controls."""
+
+# MuJoCo's rollout is partly untyped:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
+from typing import Any
+
+import mujoco
+import mujoco.rollout
+import numpy as np
+
+from selfpaced.maths.arrays import Array, BoolArray
+
+PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)  # parts of a state: time, positions, velocities
+CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)  # parts that a control sets: those of the actuators
+
+
+class Rollouts:
+    """Simulates rows one after the other; each may have a model of its own."""
+
+    model: Any
+    """A compiled model; those of all rows must have its sizes and its time step."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._rollout = mujoco.rollout.Rollout(nthread=0)  # 0: simulate in this thread
+        self._data = mujoco.MjData(model)
+
+    def simulate(
+        self, models: list[Any], states: Array, controls: Array, control_spec: int = CONTROL
+    ) -> tuple[Array, Array, BoolArray]:
+        """Simulate one step per control: states (k, t, s), sensors (k, t, m), unstable rows (k,).
+
+        Row i starts in `states[i]` (k, s) and applies its `controls[i]` (k, t, c) to `models[i]`;
+        `control_spec` says which part of the state a control sets. States are those after each
+        step, sensors show the state before it. MuJoCo resets an unstable row and stops it, so
+        that its time stays behind. A row's result does not depend on other rows or earlier calls,
+        because MuJoCo's rollout starts every row without a warm start of its solver.
+        """
+        k, t = controls.shape[:2]
+        after = np.empty((k, t, states.shape[1]))
+        sensed = np.empty((k, t, self.model.nsensordata))
+        warn_before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(_ignore_warning)  # unstable rows are found below
+        try:
+            self._rollout.rollout(
+                models,
+                [self._data],
+                np.ascontiguousarray(states),
+                controls,
+                control_spec=control_spec,
+                nstep=t,
+                state=after,
+                sensordata=sensed,
+                skip_checks=True,  # all arrays have the right shapes already
+            )
+        finally:
+            mujoco.set_mju_user_warning(warn_before)
+        # Half a step less than the time at the end, because times add up with rounding errors.
+        expected = states[:, 0] + (t - 0.5) * self.model.opt.timestep
+        return after, sensed, after[:, -1, 0] < expected
+
+
+def _ignore_warning(message: str) -> None:
+    """Ignore `message`, which MuJoCo would print and write to a file in the working directory."""

@@ -1,0 +1,145 @@
+"""`WamRollouts`: rollouts of Ball-in-a-Cup in MuJoCo, many at once, each with its own cup."""
+
+# MuJoCo ships no types for its specs:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from selfpaced.maths.arrays import Array, BoolArray, IntArray
+from selfpaced.tasks.ball_in_a_cup import CONTROLS, START, BallRollouts, Fidelity
+from selfpaced.tasks.mujoco.camera import Camera, Picture, View
+from selfpaced.tasks.mujoco.rollouts import PHYSICS, Rollouts
+from selfpaced.tasks.mujoco.wam import (
+    BALL,
+    JOINTS,
+    KD,
+    KP,
+    TOUCHED,
+    add_lights,
+    place_in_cup,
+    resize_cup,
+    wam_spec,
+)
+
+CHUNK = 150  # control steps per call of MuJoCo; rollouts that have ended then are left out
+SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # cups for which the pose at rest is computed
+SAG_STEPS, SAG_TOLERANCE = 100, 1e-9  # iterations that find this pose, and their accuracy in rad
+PICTURE_EVERY = 20  # control steps between two pictures, which makes 25 pictures per second
+VIEW = View(lookat=(0.0, -0.62, 1.22), distance=1.45, azimuth_deg=20.0, elevation_deg=-5.0)
+
+
+class WamRollouts:
+    """Simulates rollouts with one `fidelity`; it holds the model's spec and the poses at rest."""
+
+    def __init__(self, fidelity: Fidelity) -> None:
+        self._substeps = fidelity.substeps
+        self._spec = wam_spec(
+            1.0, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep
+        )
+        self._rest = np.array([self._settled(scale) for scale in SETTLED_SCALES])
+        self._rollouts = Rollouts(self._model(1.0))
+
+    def _model(self, scale: float) -> Any:
+        """A compiled model with a cup of `scale`."""
+        resize_cup(self._spec, scale)
+        return self._spec.compile()
+
+    def _settled(self, scale: float) -> Array:
+        """(nq,): joint positions at rest; the arm sags under its weight, the string hangs down."""
+        model = self._model(scale)
+        data = mujoco.MjData(model)
+        data.qpos[:JOINTS] = START
+        change = np.full(JOINTS, np.inf)
+        for _ in range(SAG_STEPS):
+            mujoco.mj_kinematics(model, data)
+            down = -data.body("cup").xmat.reshape(3, 3)[2]  # in the cup's frame
+            # The string leaves along -y and turns about x, then z.
+            data.qpos[JOINTS : JOINTS + 2] = np.arctan2(-down[2], -down[1]), np.arcsin(down[0])
+            mujoco.mj_forward(model, data)
+            sagged = START - data.qfrc_bias[:JOINTS] / KP  # where the torques balance the weight
+            change = sagged - data.qpos[:JOINTS]
+            data.qpos[:JOINTS] += 0.5 * change
+        if np.abs(change).max() > SAG_TOLERANCE:
+            raise RuntimeError(f"the arm's pose at rest was not found for a cup of scale {scale}")
+        return data.qpos.copy()
+
+    def start(self, scales: Array) -> Array:
+        """(n, s): states at rest with cups of `scales` (n,), interpolated over SETTLED_SCALES."""
+        rest = np.stack([np.interp(scales, SETTLED_SCALES, q) for q in self._rest.T], axis=1)
+        model = self._rollouts.model
+        states = np.zeros((len(scales), mujoco.mj_stateSize(model, PHYSICS)))
+        states[:, 1 : 1 + model.nq] = rest  # after the time and before the velocities
+        return states
+
+    def simulate(self, scales: Array, positions: Array, velocities: Array) -> BallRollouts:
+        """Simulate rollouts with cups of `scales` (n,).
+
+        `positions` and `velocities` (n, CONTROLS, 7) are the set points. Sensors show the state
+        before each substep, so that the state after control step k is read in the first substep of
+        step k + 1. Therefore one control step more is simulated, at the last set point.
+        """
+        n = len(scales)
+        controls = KP * positions + KD * velocities
+        controls = np.concatenate([controls, controls[:, -1:]], axis=1)
+        models = {scale: self._model(scale) for scale in dict.fromkeys(scales.tolist())}
+        states = self.start(scales)
+        balls = np.empty((n, CONTROLS + 1, 3))
+        radii, heights = np.empty((2, n))
+        touched, unstable = np.zeros((2, n), dtype=bool)
+        rows: IntArray = np.arange(n)  # those whose rollout is still running
+        for first in range(0, CONTROLS + 1, CHUNK):
+            if not rows.size:
+                break
+            part = np.repeat(controls[rows, first : first + CHUNK], self._substeps, axis=1)
+            chosen = [models[scale] for scale in scales[rows].tolist()]
+            after, sensed, failed = self._rollouts.simulate(chosen, states[rows], part)
+            seen = sensed[:, :: self._substeps]  # the first substep of every control step
+            balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
+            hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
+            over: BoolArray = np.logical_or.reduce(hit, axis=1)
+            step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
+            # What counts is the ball's place before the control step that led to a contact. If that
+            # step was the first of this chunk, the place is known from the chunk before.
+            last = np.where(over, step - 1, step)
+            new = np.flatnonzero(last >= 0)
+            radii[rows[new]], heights[rows[new]] = place_in_cup(seen[new, last[new]])
+            touched[rows], unstable[rows] = over, failed
+            for row, at in zip(rows[over], step[over], strict=True):
+                balls[row, first + at :] = balls[row, first + at]
+            states[rows] = after[:, -1]
+            rows = rows[~(over | failed)]
+        balls[unstable] = balls[unstable, :1]  # unstable positions mean nothing
+        return BallRollouts(
+            radii=radii, heights=heights, touched=touched, unstable=unstable, balls=balls
+        )
+
+    def film(self, scale: float, positions: Array, velocities: Array) -> Iterator[Picture]:
+        """Pictures of one rollout until its end, one every 40 ms.
+
+        The cup has `scale`; `positions` and `velocities` (1, CONTROLS, 7) are the set points.
+        """
+        add_lights(self._spec)
+        model = self._model(scale)
+        data = mujoco.MjData(model)
+        state = self.start(np.array([scale]))
+        controls = np.repeat(KP * positions + KD * velocities, self._substeps, axis=1)
+        camera = Camera(model, VIEW, width=480, height=480)
+        try:
+            for first in range(0, CONTROLS + 1, PICTURE_EVERY):
+                mujoco.mj_setState(model, data, state[0], PHYSICS)
+                mujoco.mj_forward(model, data)
+                yield camera.picture(data)
+                step = slice(first * self._substeps, (first + PICTURE_EVERY) * self._substeps)
+                if not controls[:, step].size:
+                    return
+                after, seen, failed = self._rollouts.simulate([model], state, controls[:, step])
+                if (seen[..., TOUCHED] > 0).any() or failed.any():
+                    return  # the ball has touched the arm, or the simulation became unstable
+                state = after[:, -1]
+        finally:
+            camera.close()

@@ -1,0 +1,128 @@
+"""What the three self-paced teachers share: a Gaussian over contexts that moves to the target."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.box import Box
+from selfpaced.maths.context_step import ContextStep, TriedContexts
+from selfpaced.maths.gaussian import Gaussian, gaussian_over, with_variance_floor
+from selfpaced.teachers.episodes import JudgedBy, episode_values
+from selfpaced.types import State
+
+ARRIVED = 0.5  # KL to the target, both kept wide, below which contexts may narrow down to it
+UNDER_WAY = 10_000  # contexts that were issued and not told of yet: older ones are forgotten
+
+
+class GaussianTeacher(ABC):
+    """Draws contexts from a Gaussian and updates it after every `update_every` episodes.
+
+    Environments also run contexts that were drawn before the last update. Each episode therefore
+    counts by the ratio of the context's density now and when it was drawn, and an update waits
+    until the ratios are worth `update_every` episodes. Contexts that this teacher did not issue
+    count as drawn from its current distribution.
+    """
+
+    def __init__(self, box: Box, target: Gaussian, update_every: int, judged_by: JudgedBy) -> None:
+        self._box, self._target = box, target
+        self._update_every = update_every
+        self._judged_by: JudgedBy = judged_by
+        self.contexts = gaussian_over(box)
+        self._forget()
+        self._issued: dict[bytes, float] = {}  # contexts under way: log q of each when drawn
+        self._failed_steps = 0
+
+    def __repr__(self) -> str:
+        mean, kl = self.contexts.mean.round(4).tolist(), self.contexts.kl(self._target)
+        return f"{type(self).__name__}(contexts around {mean}, KL to the target {kl:.3g})"
+
+    @property
+    def context_distribution(self) -> Gaussian:
+        """The Gaussian that the next contexts are drawn from, truncated to the context space."""
+        return self.contexts
+
+    @property
+    def failed_steps(self) -> int:
+        """Updates whose solver found nothing better, so that the distribution was kept."""
+        return self._failed_steps
+
+    def ask(self, n: int, rng: np.random.Generator) -> Array:
+        """n contexts (n, d) from the current distribution."""
+        contexts = self.contexts.sample(n, rng, self._box)
+        for context, density in zip(contexts, self.contexts.log_prob(contexts), strict=True):
+            self._issued[context.tobytes()] = float(density)
+        while len(self._issued) > UNDER_WAY:
+            del self._issued[next(iter(self._issued))]
+        return contexts
+
+    def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
+        """Take note of finished episodes, and update once there are enough of them."""
+        values = episode_values(self._judged_by, rewards, successes, type(self).__name__)
+        now = self.contexts.log_prob(contexts)
+        rows = np.ascontiguousarray(contexts, dtype=float)
+        drawn = [
+            self._issued.pop(row.tobytes(), float(density))
+            for row, density in zip(rows, now, strict=True)
+        ]
+        ratios = np.exp(np.minimum(now - drawn, 3.0))
+        new = np.column_stack([rows, values, ratios])
+        self._episodes = np.concatenate([self._episodes, new])
+        ratios = self._episodes[:, -1]
+        count = min(ratios.sum(), ratios.sum() ** 2 / max(ratios @ ratios, 1e-300))
+        if count >= self._update_every - 1e-6:
+            self._update(self._tried())
+            self._forget()
+
+    @abstractmethod
+    def _update(self, tried: TriedContexts) -> None:
+        """Replace `self.contexts`, given the episodes since the last update."""
+
+    def _forget(self) -> None:
+        # Episodes since the last update: contexts, values, and density ratios.
+        self._episodes = np.zeros((0, self._box.dimension + 2))
+
+    def _tried(self) -> TriedContexts:
+        contexts, values, ratios = np.split(self._episodes, [self._box.dimension, -1], axis=1)
+        return TriedContexts(contexts, values[:, 0], ratios[:, 0] / ratios.sum())
+
+    def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
+        return {
+            "mean": self.contexts.mean,
+            "covariance": self.contexts.covariance,
+            "failed_steps": np.array(self._failed_steps),
+            "episodes": self._episodes,
+            "issued": np.frombuffer(b"".join(self._issued)).reshape(-1, self._box.dimension),
+            "issued_densities": np.array(list(self._issued.values())),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        self.contexts = Gaussian(np.array(state["mean"]), np.array(state["covariance"]))
+        self._failed_steps = int(state["failed_steps"])
+        self._episodes = np.array(state["episodes"])
+        issued = [context.tobytes() for context in np.array(state["issued"])]
+        self._issued = dict(zip(issued, state["issued_densities"].tolist(), strict=True))
+
+
+class WidthKeeper:
+    """Keeps contexts at least `least_deviation` wide until they are near the target.
+
+    They may narrow down once their KL to the target is below `until_kl`, or once they have come
+    as near to the target as contexts of that width can.
+    """
+
+    def __init__(self, box: Box, target: Gaussian, least_deviation: float, until_kl: float) -> None:
+        self._target, self._until_kl = target, until_kl
+        self._least_variance = (least_deviation * box.width) ** 2
+        self._wide_target = with_variance_floor(target, self._least_variance)
+        self.arrived = False
+
+    def kept_wide(self, step: ContextStep) -> Gaussian:
+        """The contexts of `step`, widened if they must not narrow down yet."""
+        contexts = step.contexts
+        self.arrived = self.arrived or contexts.kl(self._wide_target) < ARRIVED
+        if self.arrived or contexts.kl(self._target) < self._until_kl:
+            return contexts
+        return with_variance_floor(contexts, self._least_variance)

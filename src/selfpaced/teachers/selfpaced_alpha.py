@@ -1,0 +1,104 @@
+"""The paper's context step (Eq. 2 and 7) as a teacher: alpha weighs the KL to the target."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from selfpaced.maths.arrays import check_at_least, check_positive, has_method
+from selfpaced.maths.box import Box
+from selfpaced.maths.context_step import TriedContexts, step_by_alpha
+from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.maths.schedule import FractionOfReward, Progress, Schedule
+from selfpaced.teachers.episodes import JudgedBy, check_judged_by
+from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
+from selfpaced.types import State
+
+
+def _default_schedule() -> FractionOfReward:
+    """The paper's rule with values of ours: the paper tuned its own for every task."""
+    return FractionOfReward(zeta=1.0, k_alpha=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPacedAlpha:
+    """Weighs the expected value against alpha times the KL to the target, as SPRL's Algorithm 1.
+
+    The contexts start wide over the context space.
+
+    >>> import numpy as np
+    >>> from selfpaced import Box, FractionOfReward, Gaussian, SelfPacedAlpha
+    >>> config = SelfPacedAlpha(schedule=FractionOfReward(zeta=0.5, k_alpha=10))
+    >>> teacher = config.start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> teacher.ask(3, np.random.default_rng(0)).shape
+    (3, 1)
+    """
+
+    judged_by: JudgedBy = "success"
+    """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
+    schedule: Schedule = field(default_factory=_default_schedule)
+    """How alpha grows over updates: any object with `alpha(progress)`."""
+    epsilon: float = 0.15
+    """KL bound of one update of the contexts, in nats."""
+    update_every: int = 50
+    """Episodes between two updates, which rest on them."""
+    least_deviation: float = 0.02
+    """Smallest standard deviation of contexts on their way, as a share of the box's width."""
+    until_kl: float = 20.0
+    """KL to the target, in nats, below which contexts may become narrower than that."""
+
+    def __post_init__(self) -> None:
+        check_judged_by(self.judged_by)
+        if not has_method(self.schedule, "alpha"):
+            raise ValueError(
+                f"schedule must have a method alpha, as FractionOfReward has; got {self.schedule!r}"
+            )
+        check_positive("epsilon", self.epsilon)
+        check_at_least("update_every", self.update_every, 2)
+        check_positive("least_deviation", self.least_deviation)
+        check_positive("until_kl", self.until_kl)
+
+    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedAlphaTeacher":
+        """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
+        return SelfPacedAlphaTeacher(self, context_space, checked_target(target, context_space))
+
+
+class SelfPacedAlphaTeacher(GaussianTeacher):
+    """The form with alpha, between two updates."""
+
+    def __init__(self, config: SelfPacedAlpha, box: Box, target: Gaussian) -> None:
+        super().__init__(box, target, config.update_every, config.judged_by)
+        self._config = config
+        self._updates = 0
+        self._first_value = np.nan  # expected value at the first update
+        self._width = WidthKeeper(box, target, config.least_deviation, config.until_kl)
+
+    def _update(self, tried: TriedContexts) -> None:
+        self._updates += 1
+        if self._updates == 1:
+            self._first_value = tried.value
+        densities = self.contexts.log_prob(tried.contexts) - self._target.log_prob(tried.contexts)
+        progress = Progress(
+            iteration=self._updates,
+            mean_reward=tried.value,
+            first_reward=self._first_value,
+            kl=float(tried.shares @ densities),
+            exact_kl=self.contexts.kl(self._target),
+        )
+        alpha = self._config.schedule.alpha(progress)
+        step = step_by_alpha(self.contexts, self._target, tried, alpha, self._config.epsilon)
+        self._failed_steps += step.failed
+        self.contexts = self._width.kept_wide(step)
+
+    def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
+        return {
+            **super().state(),
+            "updates": np.array([self._updates, self._first_value]),
+            "arrived": np.array(self._width.arrived),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        super().restore(state)
+        self._updates, self._first_value = int(state["updates"][0]), float(state["updates"][1])
+        self._width.arrived = bool(state["arrived"])

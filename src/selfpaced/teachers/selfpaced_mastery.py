@@ -1,0 +1,76 @@
+"""The mastery rule as a teacher: contexts move on when the current ones are mastered."""
+
+from dataclasses import dataclass, field
+
+from selfpaced.maths.arrays import check_at_least, check_kind, check_number
+from selfpaced.maths.box import Box
+from selfpaced.maths.context_step import TriedContexts, step_by_alpha
+from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.maths.mastery_rule import ContextMover, MasteryRule
+from selfpaced.teachers.gaussian_teacher import GaussianTeacher
+from selfpaced.types import State, part_of, prefixed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPacedMastery:
+    """Steps of a fixed KL to the target when the current contexts are mastered, back when lost.
+
+    It follows the same rule as `SPRL()` and needs neither a schedule nor a return to aim for.
+
+    >>> import numpy as np
+    >>> from selfpaced import Box, Gaussian, SelfPacedMastery
+    >>> teacher = SelfPacedMastery(update_every=20).start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> contexts = teacher.ask(20, np.random.default_rng(0))
+    >>> teacher.tell(contexts, rewards=np.zeros(20), successes=np.ones(20))
+    >>> teacher
+    SelfPacedMasteryTeacher(contexts around [0.6014], KL to the target 679)
+    """
+
+    rule: MasteryRule = field(default_factory=MasteryRule)
+    """Thresholds and step size of the contexts' moves."""
+    reward_threshold: float | None = None
+    """Return from which an episode counts as a success; None: the environment says so itself."""
+    update_every: int = 50
+    """Episodes between two decisions, which rest on them."""
+
+    def __post_init__(self) -> None:
+        check_kind("rule", self.rule, MasteryRule)
+        if self.reward_threshold is not None:
+            check_number("reward_threshold", self.reward_threshold)
+        check_at_least("update_every", self.update_every, 2)
+
+    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedMasteryTeacher":
+        """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
+        return SelfPacedMasteryTeacher(self, context_space, checked_target(target, context_space))
+
+
+class SelfPacedMasteryTeacher(GaussianTeacher):
+    """The mastery rule, between two decisions."""
+
+    def __init__(self, config: SelfPacedMastery, box: Box, target: Gaussian) -> None:
+        judged_by = "success" if config.reward_threshold is None else "reward"
+        super().__init__(box, target, config.update_every, judged_by)
+        self._config = config
+        self._mover = ContextMover(config.rule, box, target, self.contexts)
+
+    def _update(self, tried: TriedContexts) -> None:
+        threshold = self._config.reward_threshold
+        if threshold is not None:
+            tried = tried._replace(values=(tried.values >= threshold).astype(float))
+        move = self._mover.decide(tried.value)
+        if move == "search":
+            step = step_by_alpha(self.contexts, self._target, tried, 0.0, self._config.rule.step)
+            self._failed_steps += step.failed
+            self._mover.follow_search(step.contexts)
+        else:
+            self._mover.move(move)
+        self.contexts = self._mover.contexts
+
+    def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
+        return {**super().state(), **prefixed("mover.", self._mover.state())}
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        super().restore(state)
+        self._mover.restore(part_of(state, "mover."))

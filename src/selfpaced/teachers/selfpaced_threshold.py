@@ -1,0 +1,97 @@
+"""Self-paced deep RL with a threshold on the expected return (Klink et al., 2020)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfpaced.maths.arrays import check_at_least, check_number, check_positive
+from selfpaced.maths.box import Box
+from selfpaced.maths.context_step import (
+    ContextStep,
+    TriedContexts,
+    step_to_target,
+    step_to_value,
+)
+from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.teachers.episodes import JudgedBy, check_judged_by
+from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
+from selfpaced.types import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPacedThreshold:
+    """As near to the target as the expected value, over the last episodes, stays above a threshold.
+
+    Until the expected value first reaches `threshold`, the contexts go where the value is highest.
+    From then on they go to the target as far as the threshold allows, and wait where the value has
+    fallen below it. They start wide over the context space.
+
+    >>> import numpy as np
+    >>> from selfpaced import Box, Gaussian, SelfPacedThreshold
+    >>> teacher = SelfPacedThreshold(threshold=0.6).start(Box([0], [1]), Gaussian([0.9], [[1e-4]]))
+    >>> contexts = teacher.ask(20, np.random.default_rng(0))
+    >>> teacher.tell(contexts, rewards=np.zeros(20), successes=(contexts[:, 0] < 0.5) * 1.0)
+    """
+
+    judged_by: JudgedBy = "success"
+    """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
+    threshold: float = 0.5
+    """V_LB: the least expected value of the contexts, in the unit of `judged_by`."""
+    epsilon: float = 0.15
+    """KL bound of one update of the contexts, in nats."""
+    update_every: int = 50
+    """Episodes between two updates, which rest on them."""
+    least_deviation: float = 0.02
+    """Smallest standard deviation of contexts on their way, as a share of the box's width."""
+    until_kl: float = 20.0
+    """KL to the target, in nats, below which contexts may become narrower than that."""
+
+    def __post_init__(self) -> None:
+        check_judged_by(self.judged_by)
+        check_number("threshold", self.threshold)
+        check_positive("epsilon", self.epsilon)
+        check_at_least("update_every", self.update_every, 2)
+        check_positive("least_deviation", self.least_deviation)
+        check_positive("until_kl", self.until_kl)
+
+    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedThresholdTeacher":
+        """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
+        return SelfPacedThresholdTeacher(self, context_space, checked_target(target, context_space))
+
+
+class SelfPacedThresholdTeacher(GaussianTeacher):
+    """The threshold form, between two updates."""
+
+    def __init__(self, config: SelfPacedThreshold, box: Box, target: Gaussian) -> None:
+        super().__init__(box, target, config.update_every, config.judged_by)
+        self._config = config
+        self._reached = False  # the threshold, at least once
+        self._width = WidthKeeper(box, target, config.least_deviation, config.until_kl)
+
+    def _update(self, tried: TriedContexts) -> None:
+        step = self._step(tried)
+        if step is not None:
+            self._failed_steps += step.failed
+            self.contexts = self._width.kept_wide(step)
+
+    def _step(self, tried: TriedContexts) -> ContextStep | None:
+        """The next contexts; None to wait."""
+        config = self._config
+        reached = tried.value >= config.threshold
+        self._reached = self._reached or reached
+        if reached:
+            return step_to_target(
+                self.contexts, self._target, tried, config.threshold, config.epsilon
+            )
+        if not self._reached and np.ptp(tried.values) > 0:
+            return step_to_value(self.contexts, tried, config.epsilon)
+        return None
+
+    def state(self) -> State:
+        """Everything that later contexts depend on, as plain arrays."""
+        return {**super().state(), "reached": np.array([self._reached, self._width.arrived])}
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        super().restore(state)
+        self._reached, self._width.arrived = (bool(flag) for flag in state["reached"])

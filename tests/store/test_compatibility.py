@@ -1,0 +1,112 @@
+"""What earlier versions have stored reads, and goes on, under today's names."""
+
+from pathlib import Path
+
+import pytest
+
+from selfpaced import EXPERIMENTS, load
+from selfpaced.store.compatibility import upgraded_record, upgraded_spec
+from selfpaced.store.packed import read_packed, restore_store
+from selfpaced.store.spec import differences
+from selfpaced.sweep import plan
+from studies import ablations, open_points
+
+RESULTS = Path(__file__).parents[2] / "results"
+STUDIES = (ablations.PRECISION, ablations.GLOBAL, ablations.KINEMATIC, ablations.BALL)
+KNOWN = EXPERIMENTS | {
+    experiment.name: experiment
+    for experiment in (*STUDIES, open_points.PRECISION, open_points.BALL)
+}
+
+
+def first_of_each(path):
+    return {run.algorithm: run for run in reversed(read_packed(path))}.values()
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.rglob("*.packed")), ids=lambda path: path.name)
+def test_every_stored_spec_is_the_one_that_is_asked_for_today(path, tmp_path):
+    for stored in first_of_each(path):
+        experiment = KNOWN[stored.experiment]
+        (job,) = plan([experiment], [stored.algorithm], [stored.seed], tmp_path)
+        asked = {key: value for key, value in job.spec.items() if key != "code"}
+        assert list(differences(asked, stored.spec)) == []
+
+
+@pytest.mark.parametrize("name", ["gate-precision", "reacher-kinematic"])
+def test_unpacked_runs_are_not_repeated(name, tmp_path):
+    restored, left = restore_store(RESULTS / f"{name}.packed", tmp_path)
+    assert restored > 0 == left
+    for algorithm in ("sprl", "sprl-mastery", "creps"):
+        (job,) = plan([name], [algorithm], [0], tmp_path)
+        assert job.is_done()
+
+
+def test_renamed_algorithms_are_found_by_their_new_names():
+    found = load(RESULTS)
+    assert "sprl-mastery" in found["ball-in-a-cup"]
+    assert {"threshold", "target", "uniform"} <= set(found["pointmass-ppo"])
+    assert not any("ready" in name for members in found.values() for name in members)
+
+
+def test_a_users_own_algorithm_keeps_its_name():
+    spec = {"format": 1, "experiment": "mine", "algorithm": "selfpaced", "numbers": {}, "seed": 0}
+    assert upgraded_spec(spec)["algorithm"] == "selfpaced"
+    assert upgraded_spec({**spec, "experiment": "pointmass-ppo"})["algorithm"] == "threshold"
+
+
+RULE = {"type": "Readiness", "mastered": 0.7, "lost": 0.35, "step": 0.1}
+NEW_RULE = {"type": "MasteryRule", "mastered_from": 0.7, "lost_below": 0.35, "step": 0.1}
+TEACHER = {
+    "type": "SelfPaced",
+    "form": "ready",
+    "judged_by": "reward",
+    "bound": 3.0,
+    "schedule": None,
+    "epsilon": 0.15,
+    "pace": RULE,
+    "update_every": 50,
+    "least_deviation": 0.02,
+    "until_kl": 20.0,
+}
+SHARED = {"epsilon": 0.15, "update_every": 50, "least_deviation": 0.02, "until_kl": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            {"type": "Ready", "pace": RULE, "reward_bound": 2.0},
+            {"type": "Mastery", "rule": NEW_RULE, "reward_threshold": 2.0},
+        ),
+        (
+            {"type": "CREPS", "teacher": {"type": "Target"}},
+            {"type": "CREPS", "teacher": {"type": "TargetTeacher"}},
+        ),
+        (
+            TEACHER,
+            {
+                "type": "SelfPacedMastery",
+                "rule": NEW_RULE,
+                "reward_threshold": 3.0,
+                "update_every": 50,
+            },
+        ),
+        (
+            {**TEACHER, "form": "threshold", "judged_by": "success"},
+            {"type": "SelfPacedThreshold", "judged_by": "success", "threshold": 3.0, **SHARED},
+        ),
+        (
+            {**TEACHER, "form": "sprl"},
+            {"type": "SelfPacedAlpha", "judged_by": "reward", "schedule": None, **SHARED},
+        ),
+    ],
+)
+def test_old_configurations_are_translated_with_all_they_hold(old, new):
+    spec = {"format": 1, "experiment": "e", "algorithm": "a", "numbers": old, "seed": 0}
+    assert upgraded_spec(spec)["config"] == new
+
+
+def test_what_is_stored_today_is_left_alone():
+    spec = {"format": 2, "experiment": "gate-precision", "algorithm": "sprl-ready", "config": {}}
+    assert upgraded_spec(spec) is spec
+    assert upgraded_record({"iteration": 3, "able": 0.5}) == {"iteration": 3, "mastered": 0.5}

@@ -1,0 +1,226 @@
+"""What is said of a run's health, and when."""
+
+import re
+
+import numpy as np
+import pytest
+
+from selfpaced.maths.features import linear_features
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.policy import constant_policy
+from selfpaced.report.data import Group
+from selfpaced.report.figures import health_curves
+from selfpaced.report.statistics import best_half, bootstrap, paired
+from selfpaced.store.health import findings, summarised
+from selfpaced.store.packed import read_packed, write_packed
+from selfpaced.store.reading import StoredRun
+
+
+def records(n=90, **columns):
+    """n iterations; a column may be a number or a function of the share of the run done."""
+    return [
+        {
+            "iteration": i + 1,
+            **{
+                name: value(i / (n - 1)) if callable(value) else value
+                for name, value in columns.items()
+            },
+        }
+        for i in range(n)
+    ]
+
+
+HEALTHY = {
+    "success": 0.7,
+    "kl_to_target": lambda t: 500 * np.exp(-8 * t),
+    "entropy": lambda t: 30 - 20 * t,
+    "ess_policy": 60.0,
+    "ess_contexts": 60.0,
+    "variance_raised": 0.0,
+    "target_success": 0.3,
+    "target_reward": 1.0,
+}
+
+
+def kinds(**changes):
+    return {finding.kind for finding in findings(records(**{**HEALTHY, **changes}), 15)}
+
+
+def test_a_run_on_its_way_has_nothing():
+    assert kinds() == set()
+
+
+def test_a_run_that_solves_the_target_has_nothing_whatever_else():
+    assert kinds(ess_policy=2.0, kl_to_target=300.0, target_success=0.95) == set()
+
+
+def test_stalled_is_a_kl_that_stays_while_success_is_high():
+    assert kinds(kl_to_target=lambda t: 300 - 5 * t) == {"stalled"}
+    assert kinds(kl_to_target=lambda t: 300 - 5 * t, success=0.2) == set()
+    assert kinds(kl_to_target=0.01) == set()
+
+
+def test_collapsed_is_a_policy_without_deviation_that_does_not_succeed():
+    narrow = {"entropy": lambda t: 30 - 200 * t}
+    assert kinds(**narrow, success=0.05) == {"collapsed"}
+    assert kinds(**narrow, success=0.9) == set()
+
+
+def test_contexts_on_their_floor_far_from_the_target_are_collapsed():
+    assert kinds(variance_raised=1.0, kl_to_target=lambda t: 900 * (1.1 - t)) == {"collapsed"}
+
+
+def test_starved_is_an_update_from_a_handful_of_samples():
+    (finding,) = findings(records(**{**HEALTHY, "ess_policy": 4.2}), 15)
+    assert finding.kind == "starved"
+    assert "4.2 effective samples" in finding.shown_by
+    assert "n_samples" in finding.to_try
+
+
+def test_unreachable_is_success_that_falls_whenever_contexts_move():
+    kl = iter(np.repeat(500 * 0.8 ** np.arange(9), 10))
+    success = iter(np.tile(np.r_[0.2, np.linspace(0.3, 0.8, 9)], 9))
+    run = records(
+        **{**HEALTHY, "kl_to_target": lambda t: next(kl), "success": lambda t: next(success)}
+    )
+    assert "unreachable" in {finding.kind for finding in findings(run, 15)}
+
+
+READY = {"move": 1.0, "mastered": 0.4, "kl_to_target": 300.0, "success": 0.4}
+
+
+def said(**changes):
+    found = findings(records(**{**HEALTHY, **READY, **changes}), 15)
+    return [finding.shown_by for finding in found if finding.kind == "unreachable"]
+
+
+def test_contexts_that_wait_to_be_mastered_are_told_apart():
+    assert "came no nearer to the target than 300 nats" in said()[0]
+    assert "nothing is mastered yet" in said(move=0.0)[0]
+    assert said(move=0.0, mastered=lambda t: 0.6 * t) == []  # a search that is getting there
+    assert "at the target" in said(kl_to_target=0.5)[0]
+    assert said(kl_to_target=lambda t: 300 * np.exp(-5 * t)) == []
+    without_success = said(success=np.nan)
+    assert "nan" not in without_success[0]
+    assert "40% succeeded there" in said()[0]
+    assert "mastered there, by its rewards" in said(success=0.9)[0]  # a bound was given
+    assert "20% was mastered there, by its rewards" in said(success=np.nan, mastered=0.2)[0]
+
+
+def test_without_successes_a_target_that_is_mastered_by_its_rewards_ails_nothing():
+    there = {"kl_to_target": 0.0, "success": np.nan, "target_success": np.nan, "mastered": 0.9}
+    assert said(**there) == []
+    assert "at the target" in said(**there, move=2.0)[0]
+    advice = findings(records(**{**HEALTHY, **READY, **there, "move": 2.0}), 15)[0].to_try
+    assert "reward_threshold" in advice
+    assert "reward_threshold" not in findings(records(**{**HEALTHY, **READY}), 15)[0].to_try
+
+
+def test_runs_without_a_curriculum_and_without_records_are_survived():
+    assert findings([], 15) == []
+    assert findings(records(success=0.1, entropy=3.0), None) == []
+
+
+def test_many_seeds_are_summed_up():
+    found = [
+        (seed, findings(records(**{**HEALTHY, "ess_policy": 4.0}), 15)[0]) for seed in range(12)
+    ]
+    ((who, finding),) = summarised(found)
+    assert who == "seeds 0, 1, 2, 3, 4, 5, 6, 7 and 4 more; of seed 0"
+    assert finding.kind == "starved"
+
+
+def stored(records, seed=0, algorithm="sprl"):
+    policy = constant_policy(linear_features(1), Gaussian(np.zeros(15), np.eye(15)))
+    spec = {"experiment": "e", "algorithm": algorithm, "config": {}, "seed": seed}
+    return StoredRun(spec, records, {"iterations": 0}, 0.0, policy, np.zeros((10, 1)), None)
+
+
+AILING = {
+    "stalled": {"kl_to_target": lambda t: 300 - 20 * t},
+    "collapsed": {"entropy": lambda t: 30 - 200 * t**0.05, "success": 0.05},
+    "starved": {"ess_policy": lambda t: 4.2 if int(350 * t) % 7 > 1 else 3.1},
+    "unreachable": {
+        "kl_to_target": lambda t: 500 * 0.8 ** int(5 * t),
+        "success": lambda t: 0.3 + 0.4 * (5 * t % 1),
+    },
+}
+
+
+@pytest.mark.parametrize("kind", AILING)
+def test_packed_results_say_of_a_run_what_its_store_says(kind, tmp_path):
+    whole = records(350, **{**HEALTHY, **AILING[kind]})
+    for record in whole:
+        if record["iteration"] % 7:  # not measured
+            del record["target_success"], record["target_reward"]
+    whole.append({**whole[-1], "iteration": 351, "kl_to_target": 0.98 * whole[-1]["kl_to_target"]})
+    write_packed([stored(whole)], tmp_path / "e.packed")
+    (packed,) = read_packed(tmp_path / "e.packed")
+    (said,), (kept,) = (findings(found, 15) for found in (whole, packed.records))
+    assert kept.kind == said.kind == kind
+    number = r"\d+\.?\d*(?:e[+-]?\d+)?"
+    assert re.sub(number, "#", kept.shown_by) == re.sub(number, "#", said.shown_by)
+    values = [[float(n) for n in re.findall(number, found.shown_by)] for found in (kept, said)]
+    np.testing.assert_allclose(*values, rtol=5e-3)
+
+
+def test_the_entropy_of_a_point_does_not_flatten_that_of_others():
+    moving = records(30, **HEALTHY)
+    point = records(30, **{**HEALTHY, "entropy": -560.0})
+    members = [
+        Group("e", name, (stored(found, algorithm=name),))
+        for name, found in (("sprl", moving), ("cmaes", point))
+    ]
+    figure = health_curves(members, "e")
+    (panel,) = [axes for axes in figure.axes if axes.get_title().startswith("policy entropy")]
+    assert [line.get_label() for line in panel.lines] == ["SPRL"]
+    assert panel.get_ylim()[0] > 0
+    (panel,) = [axes for axes in figure.axes if axes.get_title().startswith("success")]
+    assert len(panel.lines) == 2
+    alone = health_curves(members[1:], "e")
+    assert not any(axes.get_title().startswith("policy entropy") for axes in alone.axes)
+
+
+def test_seeds_that_have_arrived_count_in_the_median_of_the_kl():
+    runs = [
+        stored(records(30, **{**HEALTHY, "kl_to_target": kl}), seed)
+        for seed, kl in enumerate([lambda t: 100 * (t < 0.5), lambda t: 100 * (t < 0.5), 100.0])
+    ]
+    figure = health_curves([Group("e", "sprl", tuple(runs))], "e")
+    (panel,) = [axes for axes in figure.axes if axes.get_title().startswith("KL to the")]
+    middle = panel.lines[0].get_ydata()
+    assert middle[0] == 100.0
+    assert np.isnan(middle[-1])  # 0, not the 100 of the one that is left behind
+
+
+class Run:
+    def __init__(self, seed, value):
+        self.seed, self.result = seed, {"target_success": value, "target_reward": value}
+
+
+def group(values, first=0):
+    return Group("e", "a", tuple(Run(first + i, value) for i, value in enumerate(values)))
+
+
+def test_a_bootstrap_interval_holds_the_mean_and_narrows_with_seeds():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(size=8), rng.normal(size=800)
+    for values in (few, many):
+        mean, low, high = bootstrap(values)
+        assert low < mean < high
+    widths = [np.subtract(*bootstrap(values)[:0:-1]) for values in (few, many)]
+    assert widths[1] < widths[0] / 4
+    assert bootstrap(np.full(5, 0.3)) == pytest.approx((0.3, 0.3, 0.3))
+
+
+def test_paired_differences_use_the_seeds_that_both_have():
+    noise = np.random.default_rng(0).normal(size=12)
+    shared, mean, low, high = paired(group(noise + 0.5), group(noise[4:], first=4), "target_reward")
+    assert shared == 8
+    assert (mean, low, high) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_the_best_half_is_by_final_success():
+    best = best_half(group([0.1, 0.9, 0.5, 0.7]))
+    assert [run.seed for run in best.runs] == [1, 3]
+    assert len(best_half(group([0.2])).runs) == 1

@@ -1,0 +1,80 @@
+"""A training of one's own in a store."""
+
+import numpy as np
+import pytest
+
+from selfpaced import Box, Gaussian, Logbook, SelfPacedThreshold
+from selfpaced.cli import main
+from selfpaced.report.data import stored_runs
+from selfpaced.store.locking import Locked
+from selfpaced.store.packed import read_packed
+from selfpaced.store.status import status
+
+SPACE, TARGET = Box([0.0, 0.0], [1.0, 2.0]), Gaussian([0.8, 1.5], 0.01 * np.eye(2))
+
+
+def logbook(out, seed=0):
+    return Logbook(
+        *(out, "mine", "selfpaced", seed),
+        context_space=SPACE,
+        target=TARGET,
+        teacher=SelfPacedThreshold(),
+        context_names=("slope", "weight"),
+    )
+
+
+def record(i):
+    mean = [0.02 * i, 0.04 * i]
+    covariance = [[0.01, 0.0], [0.0, 0.01]]
+    known = {"reward": 0.1 * i, "success": 0.5, "context_mean": mean}
+    return {"iteration": i, "rollouts": 50 * i, **known, "context_covariance": covariance}
+
+
+def test_it_is_seen_while_it_runs_and_on_the_page_when_it_is_finished(tmp_path, capsys):
+    with logbook(tmp_path) as book:
+        for i in range(1, 21):
+            book(record(i))
+        (found,) = status(tmp_path)
+        assert (found.state, found.iteration) == ("running", 20)
+        with pytest.raises(Locked):
+            logbook(tmp_path)
+        book.finish(success=0.9, reward=2.0)
+    assert status(tmp_path)[0].state == "done"
+    (run,) = stored_runs(tmp_path)
+    assert run.policy is None
+    assert run.records[-1] == record(20)
+    assert main(["table", str(tmp_path)]) == 0
+    assert "0.90" in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path), "--out", str(page)]) == 0
+    text = page.read_text()
+    assert "slope" in text
+    assert "contexts-selfpaced" in text
+    assert main(["pack", str(tmp_path), str(tmp_path)]) == 0
+    assert read_packed(tmp_path / "mine.packed")[0].policy is None
+    assert main(["watch", str(tmp_path / "mine/selfpaced/seed-000")]) == 2
+    assert "kept by its own script" in capsys.readouterr().err
+
+
+def test_a_training_that_goes_on_goes_on_in_its_logbook(tmp_path):
+    with logbook(tmp_path) as book:
+        for i in range(1, 11):
+            book(record(i))
+    with logbook(tmp_path) as book:  # from a state saved after 6
+        for i in range(7, 9):
+            book(record(i))
+        book.finish()
+    (run,) = stored_runs(tmp_path)
+    assert [r["iteration"] for r in run.records] == list(range(1, 9))
+
+
+def test_an_empty_one_cannot_be_finished_and_another_target_is_another_run(tmp_path):
+    with logbook(tmp_path) as book, pytest.raises(ValueError, match="at least one record"):
+        book.finish()
+    with pytest.raises(ValueError, match=r"problem.target.mean"):
+        Logbook(
+            *(tmp_path, "mine", "selfpaced"),
+            context_space=SPACE,
+            target=Gaussian([0.1, 1.5], 0.01 * np.eye(2)),
+            teacher=SelfPacedThreshold(),
+        )
