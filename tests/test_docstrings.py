@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import pydoc
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def test_what_people_use_starts_with_an_example_that_runs(name):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for test in examples:
         assert runner.run(test).failed == 0, f"the example of {name} does not run"
+
+
+def test_help_shows_the_fields_with_what_they_are():
+    shown = pydoc.render_doc(selfpaced.SPRL, renderer=pydoc.plaintext)
+    assert "\n |  epsilon: float = 0.4\n" in shown
+    assert "KL bound of one update, in nats" in shown
+    assert "successes: Array" in pydoc.render_doc(selfpaced.Outcomes, renderer=pydoc.plaintext)
+    assert "Fields:" not in selfpaced.TargetTeacher.__doc__  # it has none
 
 
 @pytest.mark.parametrize("name", sorted(set(selfpaced.__all__) - {"__version__", "EXPERIMENTS"}))

@@ -146,7 +146,46 @@ __all__ = ["__version__", *_MODULE_OF]  # pyright: ignore[reportUnsupportedDunde
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'selfpaced' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"selfpaced.{_MODULE_OF[name]}"), name)
+    found = getattr(importlib.import_module(f"selfpaced.{_MODULE_OF[name]}"), name)
+    if isinstance(found, type) and isinstance(vars(found).get("__doc__"), str):
+        found.__doc__ = _DocWithFields(found.__doc__ or "")  # type: ignore[assignment]
+    return found
+
+
+class _DocWithFields:
+    """A class's docstring with those of its fields, which `help()` does not show by itself.
+
+    It is put together when somebody reads it, for that takes the class's source.
+    """
+
+    def __init__(self, doc: str) -> None:
+        self._doc = doc
+
+    def __get__(self, instance: object, owner: type) -> str:
+        return self._doc + _fields(owner)
+
+
+def _fields(found: type) -> str:
+    """The fields of a class with their docstrings, as text; nothing where there is no source."""
+    import ast
+    import inspect
+    import itertools
+    import textwrap
+
+    try:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(found))).body
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    body: list[ast.stmt] = tree.body if isinstance(tree, ast.ClassDef) else []
+    text = ""
+    for field, after in itertools.pairwise(body):
+        if not isinstance(field, ast.AnnAssign) or not isinstance(after, ast.Expr):
+            continue
+        words = after.value.value if isinstance(after.value, ast.Constant) else None
+        if isinstance(words, str):
+            indented = textwrap.indent(inspect.cleandoc(words), "    ")
+            text += f"\n{ast.unparse(field)}\n{indented}\n"
+    return f"\n\nFields:\n{text}" if text else ""
 
 
 def __dir__() -> list[str]:

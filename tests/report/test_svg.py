@@ -7,7 +7,7 @@ import pytest
 
 from selfpaced.report.figures import new_figure
 from selfpaced.report.page import look, svg
-from selfpaced.report.svg import SEEN, corners, shrunk_svg
+from selfpaced.report.svg import SEEN, corners, minified_svg
 
 
 def distance(points, line):
@@ -70,4 +70,4 @@ def test_slimming_twice_changes_nothing_more():
     figure = new_figure(3, 3)
     figure.subplots().plot(np.sin(np.linspace(0, 9, 300)))
     once = svg(figure, "salt")
-    assert len(shrunk_svg(once)) == pytest.approx(len(once), rel=0.01)
+    assert len(minified_svg(once)) == pytest.approx(len(once), rel=0.01)

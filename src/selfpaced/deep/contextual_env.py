@@ -96,7 +96,7 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
             self.observation_space = _with_context(env.observation_space, self.bounds)
 
     @property
-    def changes_nothing(self) -> bool:
+    def leaves_env_unchanged(self) -> bool:
         """True if it changes neither how contexts are passed, nor observations, nor success."""
         default = self._apply is None and self._success == "is_success"
         return default and not self._observe_context
@@ -233,11 +233,11 @@ def make_contextual(name: str) -> Any:
     return made if made.has_wrapper_attr("queue_contexts") else ContextualEnv(made)
 
 
-def wrappers_change_nothing(env: Any) -> bool:
+def wrappers_leave_env_unchanged(env: Any) -> bool:
     """True if no wrapper around `env` changes observations, actions, rewards or success."""
     while env is not env.unwrapped:
         if not (
-            env.changes_nothing
+            env.leaves_env_unchanged
             if isinstance(env, ContextualEnv)
             else isinstance(env, CHANGING_NOTHING)
         ):

@@ -13,7 +13,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from selfpaced.deep.batched_env import BatchedVecEnv
-from selfpaced.deep.contextual_env import make_contextual, wrappers_change_nothing
+from selfpaced.deep.contextual_env import make_contextual, wrappers_leave_env_unchanged
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.network import CLIP, EPSILON
 
@@ -49,7 +49,7 @@ def make_model(config: "PPO", context: Array) -> tuple[Any, Any, int]:
             f"actions of {config.environment} must lie in [-1, 1] "
             f"(gymnasium.wrappers.RescaleAction); got {first.action_space}"
         )
-    if hasattr(inner, "batched_episodes") and wrappers_change_nothing(first):
+    if hasattr(inner, "batched_episodes") and wrappers_leave_env_unchanged(first):
         parallel: Any = BatchedVecEnv(
             episodes=inner.batched_episodes(n),
             n=n,

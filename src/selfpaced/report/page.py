@@ -35,7 +35,7 @@ from selfpaced.report.figures import (
 from selfpaced.report.page_look import INK, LOOK, SCRIPT, STYLE
 from selfpaced.report.reproduce_commands import commands_of
 from selfpaced.report.statistics import best_half
-from selfpaced.report.svg import shrunk_svg
+from selfpaced.report.svg import minified_svg
 from selfpaced.report.tables import CAPTION, HEADERS, text_row
 from selfpaced.store.experiment_info import ExperimentInfo
 from selfpaced.store.health import findings, summarised
@@ -133,7 +133,7 @@ def svg(figure: Any, salt: str) -> str:
     with _drawn_with({"svg.hashsalt": salt}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     text = buffer.getvalue()
-    return shrunk_svg(text[text.index("<svg") :]).replace(INK, "currentColor")
+    return minified_svg(text[text.index("<svg") :]).replace(INK, "currentColor")
 
 
 def write_figures(chapters: list[Chapter], out: Path) -> int:

@@ -14,7 +14,7 @@ BETWEEN = re.compile(r'<!--.*?-->|(?<=>)\s+(?=<)|(?<=<g) id="[^"]*"', re.DOTALL)
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-def shrunk_svg(svg: str) -> str:
+def minified_svg(svg: str) -> str:
     """`svg`, as Matplotlib writes it, with paths thinned and coordinates rounded."""
     svg = PATH.sub(lambda found: f'{found[1]}{_thinned(found[2])}"', svg)
     svg = PLACE.sub(lambda f: f'{f[1]}{_short(float(f[2]))}{f[3]}{_short(float(f[4]))}"', svg)
