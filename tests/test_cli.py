@@ -95,7 +95,7 @@ def in_a_terminal(columns, *words):
 def test_tables_fit_the_terminal(store, columns):
     shown = in_a_terminal(columns, "table", store)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
-    table = plain.split("n seeds;")[0]
+    table = plain.split("n: seeds;")[0]
     assert max(map(len, table.splitlines())) <= columns
     assert "…" not in table
 
@@ -251,8 +251,14 @@ def test_what_is_no_list_of_numbers_is_told_how_to_write_it(text):
         (["table", "nowhere"], "no such folder or packed file: nowhere"),
         (["status", "nowhere"], "nowhere does not exist"),
         (["pack", "nowhere", "x"], "no such folder"),
+        (["unpack"], "files must name at least one packed file; got none"),
+        (["scene"], "experiments must name at least one experiment; got none"),
+        (
+            ["run", "gate-precision", "--sprl.pacing", "0.05"],
+            "pacing cannot be set as a whole; set one of its fields, such as pacing.schedule.zeta",
+        ),
         (["export", "."], "export needs a format: --tensorboard FOLDER or --trajectory"),
-        (["watch", "nowhere"], "run must be the folder of a finished run; nowhere is none"),
+        (["watch", "nowhere"], "run must be the folder of a finished run; nowhere is not"),
         (["watch", ".", "--out", "film.gif"], "out must end in .mp4; got film.gif"),
         (
             ["table", "--sprl.epsilon", "1"],

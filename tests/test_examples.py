@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from selfpaced import FunctionTask, experiment
 from selfpaced.cli import main
+from selfpaced.testing import check_task, check_teacher
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -68,3 +70,27 @@ def test_the_same_teacher_serves_both_kinds_of_learner(capsys):
     pytest.importorskip("stable_baselines3", reason="needs the extra sb3")
     load("same_teacher").main(iterations=3, steps=1)
     assert capsys.readouterr().out.count("contexts at") == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["own_function", "own_experiment", "ask_tell", "own_environment", "same_teacher"]
+)
+def test_tasks_and_teachers_of_the_examples_keep_the_contracts(name, monkeypatch):
+    if name == "own_environment":
+        pytest.importorskip("gymnasium", reason="needs the extra gym")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    example = load(name)
+    if name == "own_function":
+        check_task(example.problem.task)
+    elif name == "own_experiment":
+        check_task(example.Throw())
+    elif name == "ask_tell":  # one trial at a time, here for all rows of a batch
+        check_task(FunctionTask(lambda *rows: list(map(example.trial, *rows)), *example.BOXES))
+    elif name == "own_environment":
+        problem = example.problem()
+        check_task(problem.task, action_dimension=1)
+        for config in example.SWING_UP.algorithms.values():
+            check_teacher(config.teacher, problem.task.context_space, problem.target)
+    else:
+        gate = experiment("gate-precision").problem()
+        check_teacher(example.TEACHER, gate.task.context_space, gate.target)

@@ -255,7 +255,7 @@ def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_pa
         ({"iterations": 0}, "iterations must be a whole number"),
         ({"problem": BOWL.problem()}, "problem must be a function that makes the problem"),
         ({"algorithms": [SPRL()]}, "algorithms must be a Mapping"),
-        ({"algorithms": {}}, "algorithms must name at least one"),
+        ({"algorithms": {}}, "algorithms must have at least one entry"),
         (
             {"algorithms": {"sprl": SPRL}},
             r"algorithms\['sprl'\] must be a configuration such as SPRL",
@@ -265,6 +265,16 @@ def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_pa
 def test_experiments_with_impossible_names_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(BOWL, **change)
+
+
+@pytest.mark.parametrize("made", [None, BOWL.problem])
+def test_a_function_that_makes_no_problem_is_named_with_its_experiment(made):
+    broken = dataclasses.replace(BOWL, name="mine", problem=lambda: made)
+    words = "problem of experiment 'mine' must return a Problem; got "
+    with pytest.raises(ValueError, match=words):
+        broken.built_problem()
+    with pytest.raises(ValueError, match=words):
+        train(broken, "sprl", iterations=1)
 
 
 def test_what_other_processes_cannot_import_is_refused_before_anything_runs(tmp_path):

@@ -155,7 +155,7 @@ def __getattr__(name: str) -> Any:
 class _DocWithFields:
     """A class's docstring with those of its fields, which `help()` does not show by itself.
 
-    It is put together when somebody reads it, for that takes the class's source.
+    It is composed only when it is read, because that needs the class's source.
     """
 
     def __init__(self, doc: str) -> None:

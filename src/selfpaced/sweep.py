@@ -15,10 +15,10 @@ from selfpaced.experiments.override import override
 from selfpaced.experiments.report_info import info_of
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.names import named
-from selfpaced.report.data import Group, by_name, groups
+from selfpaced.report.data import Group, by_name, groups, unique_runs
 from selfpaced.store.experiment_info import write_info
 from selfpaced.store.reading import finished_runs
-from selfpaced.store.spec import ask_for, check_spec, read_spec
+from selfpaced.store.spec import ask_for, check_spec
 from selfpaced.store.writing import CHECKPOINT_SECONDS
 from selfpaced.types import Algorithm
 
@@ -83,10 +83,12 @@ def plan(
     for experiment, reference in zip(found, experiments, strict=True):
         problem = experiment.built_problem()
         check_installed(problem.task)
+        description = describe(experiment, problem)
         length = experiment.iterations if iterations is None else iterations
         for name in chosen[experiment.name]:
             config = _overridden(name, experiment.algorithm(name), overrides)
             check_installed(config)
+            code = code_fingerprint(experiment.problem, problem, config)
             alike = [
                 Job(
                     experiment=experiment,
@@ -95,8 +97,8 @@ def plan(
                     seed=seed,
                     iterations=check_at_least("iterations", length, 1),
                     out=out.absolute(),
-                    problem=describe(experiment, problem),
-                    code=code_fingerprint(experiment.problem, problem, config),
+                    problem=description,
+                    code=code,
                     accept_edited_code=accept_edited_code,
                     checkpoint_seconds=checkpoint_seconds,
                     reference=reference if isinstance(reference, str) else "",
@@ -122,11 +124,10 @@ def _overridden(name: str, config: Algorithm, overrides: Mapping[str, str]) -> A
 def _check_folders(alike: Sequence[Job]) -> None:
     """All seeds of an algorithm in one folder have the same spec, those of earlier sweeps too."""
     first = alike[0]
-    for sibling in sorted(first.folder.parent.glob("seed-*/spec.json"))[:1]:
-        spec = {**first.spec, "seed": read_spec(sibling.parent)["seed"]}
-        check_spec(sibling.parent, spec, accept_edited_code=first.accept_edited_code)
-    for job in alike:
-        check_spec(job.folder, job.spec, accept_edited_code=job.accept_edited_code)
+    for path in sorted(first.folder.parent.glob("seed-*/spec.json")):
+        seed = int(path.parent.name.removeprefix("seed-"))
+        accept = first.accept_edited_code
+        check_spec(path.parent, {**first.spec, "seed": seed}, accept_edited_code=accept)
 
 
 def _check_portable(job: Job) -> None:
@@ -215,7 +216,7 @@ def run_jobs(jobs: list[Job], engine: Engine, watcher: Collector) -> Sweep:
         engine.run(missing, watcher)
     names = {job.experiment.name for job in jobs}
     runs = finished_runs(jobs[0].out, names) if jobs else []
-    return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(runs))
+    return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(unique_runs(runs)))
 
 
 class SweepFailed(RuntimeError):
@@ -256,6 +257,7 @@ def run(
         raise SweepFailed(f"{len(sweep.failures)} of {len(jobs)} runs failed; {job.name}: {error}")
     if sweep.unfinished:
         raise SweepFailed(
-            f"{sweep.unfinished} of {len(jobs)} runs are not finished: another launcher has them"
+            f"{sweep.unfinished} of {len(jobs)} runs are not finished: another `selfpaced run` is "
+            "working on them"
         )
     return by_name(sweep.groups)

@@ -9,15 +9,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from selfpaced.experiments import Experiment, find_experiment
-from selfpaced.experiments.experiment import check_algorithm
+from selfpaced.experiments.experiment import MEASUREMENTS, check_algorithm
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, mean_of_known
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
 from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Training
 
-FINAL_TRAJECTORIES = 10  # kept of every run, for figures
-MEASUREMENTS = 50  # of a run without an experiment that says how often
+FINAL_TRAJECTORIES = 10  # trajectories of the final policy that every run keeps for figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,7 @@ class Recorder(Protocol):
 
 
 def _ignore(record: Record) -> None:
-    """Progress that nobody looks at."""
+    """Do nothing with the record: nobody follows the progress."""
 
 
 def train_to_end(
@@ -63,8 +62,9 @@ def train_to_end(
     recorder: Recorder,
     progress: Callable[[Record], None] = _ignore,
 ) -> Final:
-    """Advance `training` to the end of its budget; what figures need is recorded on the way."""
-    # One thread: on matrices this small a second one only waits, and among other runs for long.
+    """Advance `training` to the end of its budget, and record what tables and figures need."""
+    # One thread: on matrices this small a second thread only waits, and it waits long if other runs
+    # use the processors.
     with threadpool_limits(1, user_api="blas"):
         for iteration in range(recorder.next_iteration, budget.iterations + 1):
             record: Record = {"iteration": iteration, **training.advance()}
@@ -103,7 +103,7 @@ class Run:
     """A finished run, in memory."""
 
     policy: Any
-    """A `LinearGaussianPolicy`, or the `NetworkPolicy` of what learns step by step."""
+    """A `LinearGaussianPolicy`, or a `NetworkPolicy` if the algorithm acts at every step (PPO)."""
     records: list[Record]
     """One per iteration; `column` gives one metric of all."""
     final: Final
@@ -161,7 +161,7 @@ def train(
     iterations: int | None = None,
     progress: Callable[[Record], None] = _ignore,
 ) -> Run:
-    """Learn, in this process and in memory.
+    """Run one training in this process and keep its results in memory.
 
     `problem` is a problem of your own, an experiment, or the name of a registered one. `algorithm`
     is a configuration such as `SPRL(epsilon=0.3)`, or a name that the experiment knows.

@@ -24,7 +24,7 @@ State = dict[str, AnyArray]
 
 
 class Outcomes(NamedTuple):
-    """What a batch of rollouts scored, one entry per row."""
+    """Rewards and successes of a batch of rollouts, one entry per row."""
 
     rewards: Array
     """(n,): the return of each rollout."""
@@ -173,7 +173,7 @@ class Spent(NamedTuple):
 
 
 class Training(Protocol):
-    """All that the loop, the store and the engines know of a learning process."""
+    """A learning process, as the loop, the store and the engines see it."""
 
     @property
     def spent(self) -> Spent:
@@ -196,7 +196,7 @@ class Training(Protocol):
         ...
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
-        """(n, t, d): what the policy does over time; None if the task cannot tell."""
+        """(n, t, d): what the policy does over time; None if the task has no trajectories."""
         ...
 
     def state(self) -> State:
@@ -222,7 +222,7 @@ class Final(NamedTuple):
     outcomes: Outcomes
     """On contexts drawn from the target."""
     at_mean: Outcomes
-    """At the target's mean: all that a learner without contexts, as CMA-ES, is made for."""
+    """At the target's mean, the only context that CMA-ES, which ignores contexts, learns for."""
     contexts: Array
     """(10, d_c): contexts drawn from the target, for the trajectories."""
     trajectories: Array | None
@@ -259,17 +259,21 @@ class Problem:
     task: Task
     """What scores rollouts."""
     target: Gaussian
-    """The contexts that count in the end."""
+    """Distribution of the contexts on which the policy shall succeed in the end."""
     initial_contexts: Gaussian
-    """Where SPRL's contexts start; by default centred in the context space and a quarter wide."""
+    """Distribution of SPRL's first contexts.
+
+    By default it is centred in the context space, with standard deviations of a quarter of its
+    width.
+    """
     initial_policy: LinearGaussianPolicy
     """The policy before learning; by default it covers the middle of the parameter space."""
     value_features: Features
     """Features of the value function V(c) in the duals; by default a grid of at most 65."""
     reward_shift: float
-    """Added to the rewards that learners see, never to those that people see.
+    """Constant that is added to the rewards that learners see, but not in tables and figures.
 
-    Rules that weigh the mean reward itself, as the paper's alpha does, need a sensible zero.
+    Schedules that use the mean reward itself, as the paper's does, depend on where zero lies.
     """
     final_task: Task | None
     """A more faithful version of the task, in which the final policy is scored once more."""
@@ -286,7 +290,7 @@ class Problem:
         final_task: Task | None = None,
     ) -> None:
         if not has_method(task, "evaluate"):
-            raise ValueError(f"task must have a method evaluate, as FunctionTask; got {task!r}")
+            raise ValueError(f"task must have a method evaluate; got {task!r}")
         check_kind("target", target, Gaussian)
         if initial_contexts is not None:
             check_kind("initial_contexts", initial_contexts, Gaussian)

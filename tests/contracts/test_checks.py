@@ -3,7 +3,7 @@
 import doctest
 import importlib
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -75,6 +75,41 @@ class Careless:
         return Outcomes(rewards, np.full(len(contexts), np.nan))
 
 
+class Plain:
+    """Checks nothing by itself: NumPy raises, or repeats one row for all the others."""
+
+    context_space, theta_space = BOX, THETAS
+
+    def evaluate(self, contexts, thetas, rng):
+        (x, y), (a, b) = contexts.T, thetas.T
+        return Outcomes(-((x - a) ** 2) - (y - b) ** 2, np.full(np.broadcast(x, a).shape, np.nan))
+
+
+class NeedsRows(Plain):
+    def evaluate(self, contexts, thetas, rng):
+        thetas[0]  # an IndexError if there is none
+        return super().evaluate(contexts, thetas, rng)
+
+
+class ShortestWins(Plain):
+    """Leaves out surplus rows without a word."""
+
+    def evaluate(self, contexts, thetas, rng):
+        rewards = [-np.sum((c - t) ** 2) for c, t in zip(contexts, thetas, strict=False)]
+        return Outcomes(np.array(rewards), np.full(len(rewards), np.nan))
+
+
+class Stepwise(Plain):
+    def simulate_policy(self, contexts, act):
+        paths = np.stack([contexts, contexts + act(contexts)], axis=1)
+        return Outcomes(paths[:, -1, 0], np.full(len(paths), np.nan)), paths
+
+
+class Pair(Plain):
+    def evaluate(self, contexts, thetas, rng):
+        return tuple(super().evaluate(contexts, thetas, rng))
+
+
 class OneName(FunctionTask):
     context_names = ("x",)
 
@@ -99,7 +134,11 @@ class NoSpace(FunctionTask):
 
 
 TASKS = {
-    "evaluate of contexts of shape .* must raise a ValueError that names contexts": Careless,
+    r"evaluate of contexts of shape \(12, 3\) must raise an error; .* \(.*checked_batch": Careless,
+    "evaluate of 12 contexts and 13 thetas must raise an error; it was accepted": ShortestWins,
+    r"must return selfpaced.Outcomes\(rewards, successes\); got the type tuple": Pair,
+    "the task must be an object; got the class Plain itself": lambda: Plain,
+    "the task Box must have the method evaluate; it lacks evaluate": lambda: BOX,
     r"context_names must be 2 strings; got \('x',\)": lambda: OneName(bowl, BOX, THETAS),
     "draw of 0 trajectories must work; it raised IndexError": lambda: Unwilling(bowl, BOX, THETAS),
     r"trajectories must be an array \(12, t, d\)": lambda: OnePath(bowl, BOX, THETAS),
@@ -112,6 +151,31 @@ TASKS = {
 def test_broken_tasks_are_found(fault):
     with pytest.raises(AssertionError, match=fault):
         check_task(TASKS[fault]())
+
+
+@pytest.mark.parametrize("task", [Plain(), NeedsRows()])
+def test_a_plain_task_may_raise_what_numpy_raises(task):
+    check_task(task)
+    check_task(task, n=2)
+
+
+@pytest.mark.parametrize(
+    ("task", "fault"),
+    [
+        (Plain(), "of contexts of shape .* that names contexts; it says 'too many values"),
+        (NeedsRows(), "an empty batch, or refuse it with a ValueError; it raised IndexError"),
+        (Careless(), "of contexts of shape .* must raise a ValueError that names contexts; it was"),
+    ],
+)
+def test_strict_checks_ask_for_errors_that_name_the_argument(task, fault):
+    with pytest.raises(AssertionError, match=fault):
+        check_task(task, strict=True)
+
+
+def test_a_task_with_steps_must_say_how_long_its_actions_are():
+    with pytest.raises(ValueError, match="action_dimension must be given, because"):
+        check_task(Stepwise())
+    check_task(Stepwise(), action_dimension=2)
 
 
 # Teachers
@@ -181,6 +245,11 @@ class Fragile(Sampler):
         contexts[0].tolist()
 
 
+class Asserts(Sampler):
+    def tell(self, contexts, rewards, successes):
+        assert len(contexts)
+
+
 class Writes(Sampler):
     def tell(self, contexts, rewards, successes):
         rewards -= 1.0
@@ -198,6 +267,7 @@ TEACHERS = {
     "SeedsItself must ask for the same contexts, given the same generator": SeedsItself,
     r"Pickles.state\(\) must hold plain NumPy arrays .* which need no pickle; 'told'": Pickles,
     "Fragile.tell of 0 episodes must work; it raised IndexError": Fragile,
+    r"Asserts.tell of 0 episodes must work; it raised AssertionError\(": Asserts,
     "Writes.tell of 30 episodes must not edit its argument rewards": Writes,
     "repr of Chatty must be one line of less than 300 characters": Chatty,
 }
@@ -238,6 +308,27 @@ class Incomparable:
         return Sampler(context_space)
 
 
+@dataclass(frozen=True)
+class WithArray(Config):
+    scale: float = 1.0
+    weights: object = field(default_factory=lambda: np.ones(3))
+
+
+@dataclass(frozen=True)
+class WithGaussian(Config):
+    first: Gaussian = TARGET
+
+
+@dataclass(frozen=True)
+class Outer(Config):
+    inner: WithArray = field(default_factory=WithArray)
+
+
+@dataclass(frozen=True)
+class HalfShown(Config):
+    scale: float = field(default=1.0, repr=False)
+
+
 @dataclass(frozen=True, repr=False)
 class Mute(Config):
     def __repr__(self):
@@ -248,8 +339,13 @@ class Mute(Config):
     ("config", "fault"),
     [
         (UniformTeacher, "must be an object; got the class"),
+        (Sampler(BOX), "the configuration Sampler must have the method start; it lacks start"),
         (CanBeSet(), "CanBeSet must be frozen; its attribute 'seed' can be set"),
         (Incomparable(), "must be equal to a configuration of the same values"),
+        (WithArray(), r"because of weights \(ndarray\): .* comparable, .* break ==; use tuples"),
+        (WithGaussian(), r"because of first \(Gaussian\): configurations must be comparable"),
+        (Outer(), r"because of inner \(WithArray\): configurations must be comparable"),
+        (HalfShown(scale=2.0), "repr of HalfShown must make an equal configuration; got HalfShown"),
         (Mute(), "repr of Mute must be the call of its constructor; <"),
     ],
 )

@@ -59,8 +59,35 @@ class Wild(CREPSLearner):
         return contexts, 10.0 * thetas
 
 
+class SingleRollout(CREPSLearner):
+    def ask(self, rng):
+        contexts, thetas = super().ask(rng)
+        return contexts[0], thetas[0]
+
+
+class ContextsOnly(CREPSLearner):
+    def ask(self, rng):
+        return super().ask(rng)[0]
+
+
+class NumPyMetrics(CREPSLearner):
+    def tell(self, samples):
+        return {**super().tell(samples), "rewards": samples.rewards}
+
+
+class NoDistribution(CREPSLearner):
+    @property
+    def context_distribution(self):
+        raise AttributeError("none")
+
+
 LEARNERS = {
-    "Trusting.tell of a reward that is nan must raise a ValueError that names rewards": Trusting,
+    "Trusting.tell of a reward that is nan must raise a ValueError that names rewards; "
+    r"it was accepted \(.*checked_samples": Trusting,
+    r"contexts of SingleRollout.ask must have the shape \(n, 2\), one row per": SingleRollout,
+    r"ContextsOnly.ask must return the pair \(contexts, thetas\); got array": ContextsOnly,
+    "plain data for JSON, .*; 'rewards' is of the type ndarray": NumPyMetrics,
+    "the property NoDistribution.context_distribution must work; it raised": NoDistribution,
     "Amnesiac must have the state that it was restored to; 'multipliers' differs": Amnesiac,
     "HalfTold.tell must not change the learner if it refuses": HalfTold,
     "Silent.tell must return metrics once it has learned": Silent,
@@ -73,6 +100,11 @@ def test_broken_learners_are_found(fault):
     learner = LEARNERS[fault](CREPS(n_samples=10, buffer_size=2), PROBLEM)
     with pytest.raises(AssertionError, match=fault):
         check_learner(learner, PROBLEM.task)
+
+
+def test_learners_are_checked_on_a_task_not_on_a_problem():
+    with pytest.raises(AssertionError, match="the task Problem must have the method evaluate"):
+        check_learner(CREPS().learner(PROBLEM), PROBLEM)
 
 
 class Training(EpisodicTraining):

@@ -27,7 +27,7 @@ def task(name):
 
 
 def test_registered_tasks_keep_the_contract(task, name):
-    check_task(task, action_dimension=ACTION_DIMENSIONS.get(name))
+    check_task(task, action_dimension=ACTION_DIMENSIONS.get(name), strict=True)
 
 
 def test_trajectories_have_one_path_per_row(task):

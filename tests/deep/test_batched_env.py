@@ -1,4 +1,4 @@
-"""Environments that move together are the ones that move alone."""
+"""Environments in one batch equal environments that are stepped one by one."""
 
 import gymnasium
 import numpy as np
@@ -21,24 +21,24 @@ NAMES = [*environments.ENVIRONMENTS]
 def test_they_equal_environments_one_by_one(name):
     if "Kinematic" not in name and "Reacher" in name:
         pytest.importorskip("mujoco", reason="needs the extra mujoco")
-    alone = DummyVecEnv([lambda: Monitor(ContextualEnv(gymnasium.make(name)))] * N)
+    single = DummyVecEnv([lambda: Monitor(ContextualEnv(gymnasium.make(name)))] * N)
     env = gymnasium.make(name)
     inner, limit = env.unwrapped, env.spec.max_episode_steps
     spaces = inner.observation_space, inner.action_space
-    together = BatchedVecEnv(inner.batched_episodes(N), N, limit, spaces, None)
+    batched = BatchedVecEnv(inner.batched_episodes(N), N, limit, spaces, None)
     rng = np.random.default_rng(0)
     for i in range(N):
-        queued = together.get_attr("bounds")[0].uniform(100, rng)
-        for both in (alone, together):
+        queued = batched.get_attr("bounds")[0].uniform(100, rng)
+        for both in (single, batched):
             both.env_method("queue_contexts", queued, indices=i)
-    np.testing.assert_array_equal(alone.reset(), together.reset())
+    np.testing.assert_array_equal(single.reset(), batched.reset())
     finished = 0
     steady = rng.uniform(-1, 1, size=(N, inner.action_space.shape[0]))  # goes somewhere
     for _ in range(STEPS):
         actions = np.clip(steady + rng.normal(0, 0.5, size=steady.shape), -1, 1)
         one, other = (
-            alone.step(actions.astype(np.float32)),
-            together.step(actions.astype(np.float32)),
+            single.step(actions.astype(np.float32)),
+            batched.step(actions.astype(np.float32)),
         )
         for a, b in zip(one[:3], other[:3], strict=True):
             np.testing.assert_array_equal(a, b)
@@ -57,4 +57,4 @@ def test_they_equal_environments_one_by_one(name):
                 assert a["episode_success"] == b["episode_success"]
                 steady = rng.uniform(-1, 1, size=steady.shape)
     assert finished >= 6
-    np.testing.assert_array_equal(*(e.get_attr("waiting_contexts")[1] for e in (alone, together)))
+    np.testing.assert_array_equal(*(e.get_attr("waiting_contexts")[1] for e in (single, batched)))

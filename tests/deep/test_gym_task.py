@@ -66,11 +66,11 @@ def test_a_row_depends_on_nothing_but_its_place_and_itself():
 
 def test_a_training_stopped_and_continued_draws_the_same_contexts(tmp_path):
     experiment = Experiment(
-        name="taught",
-        title="Taught",
+        name="with-teacher",
+        title="With a teacher",
         problem=problem,
         algorithms={
-            "selfpaced": PPO(**{**vars(SMALL), "teacher": SelfPacedThreshold(update_every=4)})
+            "threshold": PPO(**{**vars(SMALL), "teacher": SelfPacedThreshold(update_every=4)})
         },
         iterations=5,
         measure_rollouts=3,
@@ -80,7 +80,7 @@ def test_a_training_stopped_and_continued_draws_the_same_contexts(tmp_path):
     run(experiment, seeds=1, out=tmp_path / "stopped", workers=1)
     run(experiment, seeds=1, out=tmp_path / "whole", workers=1)
     lines = [
-        (tmp_path / name / "taught" / "selfpaced" / "seed-000" / "metrics.jsonl").read_bytes()
+        (tmp_path / name / "with-teacher" / "threshold" / "seed-000" / "metrics.jsonl").read_bytes()
         for name in ("stopped", "whole")
     ]
     assert lines[0] == lines[1]
@@ -91,19 +91,19 @@ def problem():
     return Problem(GymTask(POINT_MASS), TARGET)
 
 
-def test_environments_that_move_alone_are_trained_as_those_that_move_together():
+def test_single_environments_train_as_batched_ones_do():
     """The same task through Gymnasium, one environment at a time."""
     if "Alone-v0" not in gymnasium.registry:
         gymnasium.register("Alone-v0", lambda: ContextualEnv(Alone()), max_episode_steps=100)
     config = {**vars(SMALL), "teacher": SelfPacedThreshold()}
-    together = PPO(**config).start(problem(), streams_of(0))
-    alone = PPO(**{**config, "environment": "Alone-v0"}).start(problem(), streams_of(0))
+    batched = PPO(**config).start(problem(), streams_of(0))
+    single = PPO(**{**config, "environment": "Alone-v0"}).start(problem(), streams_of(0))
     for _ in range(2):
-        assert together.advance() == alone.advance()
+        assert batched.advance() == single.advance()
 
 
 class Alone(stepwise_env.PointMassEnv):
-    """Does not offer to move together with others."""
+    """An environment that offers no batches."""
 
     def __getattribute__(self, name):
         if name == "batched_episodes":

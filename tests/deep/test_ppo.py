@@ -74,8 +74,8 @@ def test_the_model_has_the_numbers_of_the_papers_appendix(name):
 
 
 def test_ppo_spends_the_steps_of_the_episodic_learners(monkeypatch):
-    setting = experiment("reacher")
-    config = dataclasses.replace(setting.algorithm("ppo"), environment=ENVIRONMENT)
+    reacher = experiment("reacher")
+    config = dataclasses.replace(reacher.algorithm("ppo"), environment=ENVIRONMENT)
     training = config.start(problem(), streams_of(0))
 
     def no_learning(_):
@@ -83,7 +83,7 @@ def test_ppo_spends_the_steps_of_the_episodic_learners(monkeypatch):
         return []
 
     monkeypatch.setattr(type(training), "_update", no_learning)
-    for _ in range(setting.iterations):
+    for _ in range(reacher.iterations):
         training.advance()
     # 400 iterations, and 9 batches before them, of 50 rollouts of 150 steps; 3600 an update.
     assert 3_067_500 <= training.spent.steps < 3_067_500 + 3600

@@ -109,7 +109,7 @@ def test_the_context_decides_what_is_touched_and_stays_until_it_is_changed():
         ({"context": [0.5, 0.05]}, None, "context must lie in"),
         ({}, {"context": [0.05]}, "context must"),
         ({}, {"context": [np.nan, 0.05]}, "context"),
-        ({"render_mode": "human"}, None, "render_mode must be rgb_array"),
+        ({"render_mode": "human"}, None, "render_mode must be None, or 'rgb_array'"),
     ],
 )
 def test_bad_arguments_are_named(arguments, options, words):

@@ -147,7 +147,7 @@ def test_few_samples_for_many_dimensions_are_trusted_little():
     assert trust_in_evidence(np.eye(1000)[0], 10, 100) == pytest.approx(0.1 / 100.1)  # one counts
 
 
-def after_luck(**switches):
+def after_random_rewards(**switches):
     """Entropy gained and its spread by a policy of ten dimensions on rewards that mean nothing."""
     policy = constant_policy(linear_features(2), Gaussian(np.zeros(10), np.eye(10)))
     boxes = BOXES[0], Box(np.full(10, -100.0), np.full(10, 100.0))
@@ -157,8 +157,8 @@ def after_luck(**switches):
     return np.mean([gained_and_spread(made, config, seed, 50)[-1] for seed in range(4)], axis=0)
 
 
-def test_luck_neither_narrows_the_policy_nor_distorts_it():
-    plain, kept = after_luck(narrow_by_evidence=False), after_luck()
+def test_random_rewards_neither_narrow_the_policy_nor_distort_it():
+    plain, kept = after_random_rewards(narrow_by_evidence=False), after_random_rewards()
     assert plain[0] < -0.5  # a fit to few samples is too narrow
     assert kept[0] > 0.7 * plain[0]
     assert plain[1] > 0.5  # and far from round

@@ -119,22 +119,22 @@ def test_contexts_drawn_before_count_as_likely_as_they_are_now():
     rng = np.random.default_rng(1)
     before = Gaussian(old.mean - 0.4, 1.2 * old.covariance)
 
-    def able(contexts):
+    def successes(contexts):
         return (contexts[:, 0] < old.mean[0] + 0.5).astype(float)
 
     now, earlier = old.sample(20_000, rng), before.sample(20_000, rng)
     shares = np.exp(old.log_prob(earlier) - before.log_prob(earlier))
-    weighed = TriedContexts(earlier, able(earlier), shares / shares.sum())
-    assert weighed.value == pytest.approx(able(now).mean(), abs=0.03)
-    bound = 0.9 * able(now).mean()
-    there = step_to_target(old, target, tried(now, able(now)), bound, 0.15)
-    also = step_to_target(old, target, weighed, bound, 0.15)
+    weighed = TriedContexts(earlier, successes(earlier), shares / shares.sum())
+    assert weighed.value == pytest.approx(successes(now).mean(), abs=0.03)
+    threshold = 0.9 * successes(now).mean()
+    there = step_to_target(old, target, tried(now, successes(now)), threshold, 0.15)
+    also = step_to_target(old, target, weighed, threshold, 0.15)
     assert not there.failed
     assert not also.failed
     np.testing.assert_allclose(also.contexts.mean, there.contexts.mean, atol=0.08)
 
 
-def test_an_impossible_bound_keeps_the_old_distribution_and_says_so():
+def test_an_impossible_threshold_keeps_the_old_distribution_and_says_so():
     old, target, contexts, values = problem()
     step = step_to_target(old, target, tried(contexts, 0 * values), 0.5, 0.15)
     assert step.failed

@@ -102,6 +102,7 @@ def test_it_goes_on_from_its_state():
         ({"lost_below": 0.8}, "0 <= lost_below <= mastered_from <= 1; got 0.8 and 0.7"),
         ({"mastered_from": 1.2}, "got 0.35 and 1.2"),
         ({"least_deviation": -1.0}, "least_deviation"),
+        ({"least_deviation": 5}, "least_deviation must be at most 1, the width of the box; got 5"),
     ],
 )
 def test_bad_values_are_named(config, words):

@@ -121,7 +121,7 @@ def test_a_store_that_is_not_there_is_an_error_unless_another_is(tmp_path, capsy
     assert "no such folder" in capsys.readouterr().err
     assert not page.exists()
     assert main(["report", str(tmp_path), other, "--out", str(page)]) == 0
-    assert "There is no " in page.read_text()
+    assert " does not exist." in page.read_text()
 
 
 def test_a_half_finished_store_says_what_is_missing(store, tmp_path):
@@ -236,12 +236,15 @@ def test_what_no_option_sets_is_said_beside_the_command(store):
     assert "schedule" not in command.replace("--sprl.pacing.schedule.k_alpha 20", "").replace(
         "--sprl.pacing.schedule.alpha_max inf", ""
     )
-    assert comment == "# and what no option sets: pacing.schedule.type 'FractionOfGain'"
+    assert (
+        comment
+        == "# and these values, which no option can set: pacing.schedule.type 'FractionOfGain'"
+    )
     shouting = dataclasses.replace(found, algorithms={"SPRL": found.algorithms["sprl"]})
     config = dataclasses.replace(found.algorithms["sprl"], epsilon=0.3)
     command, comment = commands(chapter_with(shouting, "SPRL", config, store))
     assert "epsilon" not in command  # such a name is no option
-    assert comment == "# and what no option sets: epsilon 0.3"
+    assert comment == "# and these values, which no option can set: epsilon 0.3"
 
 
 @pytest.mark.parametrize(
@@ -402,7 +405,7 @@ def test_a_scene_is_plain_arrays_and_comes_back(tmp_path):
     assert abs(at[narrow < 5][narrow[narrow < 5].argmax()]) < 0.5  # the local optimum beside it
     assert abs(at[wide.argmax()]) < 1.0
     (tmp_path / "bad.scene").write_bytes(b"no")
-    with pytest.raises(ValueError, match="is no scene"):
+    with pytest.raises(ValueError, match="is not a scene file"):
         read_scene(tmp_path / "bad.scene")
 
 

@@ -2,12 +2,26 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from small_experiments import BOWL
 
-from selfpaced import EXPERIMENTS, load
-from selfpaced.store.compatibility import upgraded_record, upgraded_spec
+from selfpaced import (
+    CREPS,
+    EXPERIMENTS,
+    SPRL,
+    SelfPacedAlpha,
+    SelfPacedMastery,
+    SelfPacedThreshold,
+    load,
+    run,
+)
+from selfpaced.maths.randomness import streams_of
+from selfpaced.report.data import stored_runs
+from selfpaced.store.compatibility import upgraded_record, upgraded_spec, upgraded_state
+from selfpaced.store.files import plain
 from selfpaced.store.packed import read_packed, restore_store
-from selfpaced.store.spec import differences
+from selfpaced.store.spec import differences, run_folder
 from selfpaced.sweep import plan
 from studies import ablations, open_points
 
@@ -110,3 +124,59 @@ def test_what_is_stored_today_is_left_alone():
     spec = {"format": 2, "experiment": "gate-precision", "algorithm": "sprl-ready", "config": {}}
     assert upgraded_spec(spec) is spec
     assert upgraded_record({"iteration": 3, "able": 0.5}) == {"iteration": 3, "mastered": 0.5}
+
+
+OLD_NAMES = {"mover.": "pace.", "judge": "ability", "issued": "asked"}
+
+
+def as_it_was(state):
+    """A state under the names that earlier versions stored it by."""
+    old = {}
+    for name, value in state.items():
+        for new, before in OLD_NAMES.items():
+            name = name.replace(new, before)
+        old[name] = np.asarray(value)
+    for name in [name for name in old if name.endswith("teacher.asked_densities")]:
+        inside = name.removesuffix("asked_densities")
+        arrived = old.pop(f"{inside}arrived", False)
+        old.setdefault(f"{inside}reached", np.array([True, bool(arrived)]))
+    return old
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        SPRL(n_samples=10, buffer_size=3),
+        CREPS(n_samples=10, buffer_size=3, teacher=SelfPacedThreshold(update_every=10)),
+        CREPS(n_samples=10, buffer_size=3, teacher=SelfPacedAlpha(update_every=10)),
+        CREPS(n_samples=10, buffer_size=3, teacher=SelfPacedMastery(update_every=10)),
+    ],
+    ids=["sprl", "threshold", "alpha", "mastery"],
+)
+def test_a_checkpoint_of_an_earlier_version_goes_on(config):
+    problem = BOWL.problem()
+    whole, resumed = (config.start(problem, streams_of(0)) for _ in range(2))
+    for _ in range(4):
+        whole.advance()
+    old = as_it_was(whole.state())
+    assert not any("mover" in name or "judge" in name or "issued" in name for name in old)
+    resumed.restore(upgraded_state(old))
+    for _ in range(4):
+        assert plain(resumed.advance()) == plain(whole.advance())
+
+
+def test_runs_of_a_renamed_algorithm_go_on_in_their_old_folder(tmp_path):
+    old = tmp_path / "gate-precision" / "sprl-ready"
+    old.mkdir(parents=True)
+    assert run_folder(tmp_path, "gate-precision", "sprl-mastery", 3).parent == old
+    assert run_folder(tmp_path, "mine", "sprl-mastery", 3).parent.name == "sprl-mastery"
+    (tmp_path / "gate-precision" / "sprl-mastery").mkdir()
+    assert run_folder(tmp_path, "gate-precision", "sprl-mastery", 3).parent != old
+
+
+def test_of_two_runs_with_one_seed_the_longer_counts(tmp_path):
+    run("gate-precision", ["creps"], seeds=1, iterations=2, out=tmp_path / "a", workers=1)
+    run("gate-precision", ["creps"], seeds=1, iterations=4, out=tmp_path / "b", workers=1)
+    for paths in (("a", "b"), ("b", "a")):
+        (found,) = stored_runs(*(tmp_path / path for path in paths))
+        assert found.result["iterations"] == 4

@@ -86,11 +86,11 @@ def test_unreachable_is_success_that_falls_whenever_contexts_move():
     assert "unreachable" in {finding.kind for finding in findings(run, 15)}
 
 
-READY = {"move": 1.0, "mastered": 0.4, "kl_to_target": 300.0, "success": 0.4}
+NOT_MASTERED = {"move": 1.0, "mastered": 0.4, "kl_to_target": 300.0, "success": 0.4}
 
 
 def said(**changes):
-    found = findings(records(**{**HEALTHY, **READY, **changes}), 15)
+    found = findings(records(**{**HEALTHY, **NOT_MASTERED, **changes}), 15)
     return [finding.shown_by for finding in found if finding.kind == "unreachable"]
 
 
@@ -103,17 +103,17 @@ def test_contexts_that_wait_to_be_mastered_are_told_apart():
     without_success = said(success=np.nan)
     assert "nan" not in without_success[0]
     assert "40% succeeded there" in said()[0]
-    assert "mastered there, by its rewards" in said(success=0.9)[0]  # a bound was given
+    assert "mastered there, by its rewards" in said(success=0.9)[0]  # a reward_threshold was given
     assert "20% was mastered there, by its rewards" in said(success=np.nan, mastered=0.2)[0]
 
 
-def test_without_successes_a_target_that_is_mastered_by_its_rewards_ails_nothing():
+def test_without_successes_a_target_that_is_mastered_by_its_rewards_has_no_findings():
     there = {"kl_to_target": 0.0, "success": np.nan, "target_success": np.nan, "mastered": 0.9}
     assert said(**there) == []
     assert "at the target" in said(**there, move=2.0)[0]
-    advice = findings(records(**{**HEALTHY, **READY, **there, "move": 2.0}), 15)[0].to_try
+    advice = findings(records(**{**HEALTHY, **NOT_MASTERED, **there, "move": 2.0}), 15)[0].to_try
     assert "reward_threshold" in advice
-    assert "reward_threshold" not in findings(records(**{**HEALTHY, **READY}), 15)[0].to_try
+    assert "reward_threshold" not in findings(records(**{**HEALTHY, **NOT_MASTERED}), 15)[0].to_try
 
 
 def test_runs_without_a_curriculum_and_without_records_are_survived():
@@ -126,7 +126,7 @@ def test_many_seeds_are_summed_up():
         (seed, findings(records(**{**HEALTHY, "ess_policy": 4.0}), 15)[0]) for seed in range(12)
     ]
     ((who, finding),) = summarised(found)
-    assert who == "seeds 0, 1, 2, 3, 4, 5, 6, 7 and 4 more; of seed 0"
+    assert who == "seeds 0, 1, 2, 3, 4, 5, 6, 7 and 4 more; for seed 0"
     assert finding.kind == "starved"
 
 

@@ -10,6 +10,7 @@ from selfpaced.teachers import (
     PLR,
     CurrOT,
     SaggRiac,
+    SelfPacedAlpha,
     SelfPacedMastery,
     SelfPacedThreshold,
     TargetTeacher,
@@ -189,6 +190,15 @@ def test_a_missing_success_is_named(config):
     ("make", "words"),
     [
         (lambda: SelfPacedThreshold(epsilon=0), "epsilon"),
+        (
+            lambda: SelfPacedThreshold(least_deviation=5),
+            "least_deviation must be at most 1, the width of the box; got 5",
+        ),
+        (
+            lambda: SelfPacedAlpha(least_deviation=1.5),
+            "least_deviation must be at most 1, .*got 1.5",
+        ),
+        (lambda: SelfPacedAlpha(least_deviation=0), "least_deviation must be above 0"),
         (lambda: CurrOT(particles=0), "particles"),
         (lambda: PLR(replay_share=1.5), r"replay_share must be in \[0, 1\]; got 1.5"),
         (lambda: ADR(shrink_below=0.9), "shrink_below must be below"),
@@ -200,6 +210,18 @@ def test_a_missing_success_is_named(config):
 def test_bad_numbers_are_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("alpha", [-1.0, np.nan, np.inf])
+def test_a_schedule_that_gives_nonsense_is_named(alpha):
+    class Broken:
+        def alpha(self, progress):
+            return alpha
+
+    teacher = SelfPacedAlpha(schedule=Broken(), update_every=10).start(BOX, TARGET)
+    words = f"schedule must give a finite alpha of at least 0; got {alpha}"
+    with pytest.raises(ValueError, match=words):
+        school(teacher, Pupil(), batches=2)
 
 
 @pytest.mark.parametrize("config", [SelfPacedThreshold(), CurrOT(), TargetTeacher()])

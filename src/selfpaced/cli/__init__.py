@@ -1,4 +1,4 @@
-"""The command line: one command a file, and the only package that prints."""
+"""The command line, one command per file. No other package prints."""
 
 from selfpaced.cli.main import main
 

@@ -15,7 +15,7 @@ class Export:
     """Write finished runs for other programs."""
 
     imports_users_code: ClassVar[bool] = True
-    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     paths: Annotated[list[Path], tyro.conf.Positional] = field(
         default_factory=lambda: [Path("runs")]
@@ -30,10 +30,10 @@ class Export:
     frequency: float = 500.0
     """Set points of the movement per second."""
     speed: float = 1.0
-    """1: as learned; 0.5: half as fast."""
+    """Speed of the movement relative to the learned one; 0.5 takes twice as long."""
 
     def execute(self, console: "Console") -> int:
-        """Write what was asked for; the exit code."""
+        """Write what was asked for; return the exit code."""
         if self.tensorboard is None and self.trajectory is None:
             raise ValueError("export needs a format: --tensorboard FOLDER or --trajectory FILE.csv")
         if self.trajectory is not None:

@@ -12,10 +12,10 @@ class List:
     """Show the experiments and their algorithms."""
 
     imports_users_code: ClassVar[bool] = False
-    """The command imports none of the user's code, so that the import path stays as it is."""
+    """False: the command imports none of the user's code, so the import path does not change."""
 
     def execute(self, console: "Console") -> int:
-        """Print the registry; the exit code."""
+        """Print the registry; return the exit code."""
         from selfpaced.cli.printing import print_columns
         from selfpaced.experiments import EXPERIMENTS
 

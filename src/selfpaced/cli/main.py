@@ -39,7 +39,7 @@ OVERRIDE = re.compile(r"--([a-z][\w-]*)\.([\w.-]+)(?:=(.*))?$")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Entry point of `selfpaced`; the exit code."""
+    """Entry point of `selfpaced`; return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     rest, overrides = split_overrides(words)
     command = tyro.cli(
@@ -74,13 +74,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         again = shlex.join(["selfpaced", *words])
-        text = f"stopped; what was under way has a checkpoint. To continue:\n  {again}"
+        text = f"stopped; runs that were under way have a checkpoint. To continue:\n  {again}"
         errors.print(text, markup=False, highlight=False, soft_wrap=True)
         return 130
 
 
 def split_overrides(words: list[str]) -> tuple[list[str], dict[str, str]]:
-    """`words` without those that change an algorithm's configuration, and these by their path.
+    """Separate the options that change an algorithm's configuration from the other `words`.
 
     ["--seeds", "5", "--sprl.epsilon", "0.3"] gives ["--seeds", "5"], {"sprl.epsilon": "0.3"}.
     """

@@ -15,7 +15,7 @@ class Pack:
     """Write finished runs to one small file per experiment."""
 
     imports_users_code: ClassVar[bool] = False
-    """The command imports none of the user's code, so that the import path stays as it is."""
+    """False: the command imports none of the user's code, so the import path does not change."""
 
     runs: Annotated[Path, tyro.conf.Positional]
     """Folder of the results."""
@@ -23,7 +23,7 @@ class Pack:
     """Folder for the packed files."""
 
     def execute(self, console: "Console") -> int:
-        """Write the files; the exit code."""
+        """Write the files; return the exit code."""
         from selfpaced.report.data import infos, stored_runs
         from selfpaced.store.packed import SUFFIX, write_packed
 

@@ -74,7 +74,7 @@ def text_table(members: list[Group], form: str) -> str:
 def print_status(found: list[RunStatus], console: "Console") -> None:
     """Print counts per experiment and algorithm, then which runs are under way or have failed."""
     if not found:
-        _print("no runs have been asked for here", console)
+        _print("there are no runs here yet", console)
         return
     states = ("done", "running", "missing", "failed")
     counts: dict[tuple[str, str], Counter[str]] = {}

@@ -87,7 +87,7 @@ class Bars(Collector):
         """Say that another launcher works on the job."""
         super().elsewhere(job)
         self._end(job)
-        self._say(f"{job.name}: another launcher works on it")
+        self._say(f"{job.name}: another `selfpaced run` is working on it")
 
     def retried(self, job: Job, reason: str) -> None:
         """Say why the job's process died, and that it continues."""
@@ -106,7 +106,10 @@ class Bars(Collector):
         if self.failures:
             self._say(f"{len(self.failures)} of {asked} runs failed; see `selfpaced status`")
         elif self._done < asked:
-            self._say(f"{asked - self._done} of {asked} runs are not finished: others have them")
+            self._say(
+                f"{asked - self._done} of {asked} runs are not finished: another `selfpaced run` "
+                "is working on them"
+            )
         return 1 if self._done < asked else 0
 
     def _end(self, job: Job) -> None:

@@ -15,19 +15,19 @@ class Report:
     """Write one self-contained page with all figures, tables and health checks."""
 
     imports_users_code: ClassVar[bool] = True
-    """The current folder goes on the import path, for the `draw` of a user's own task."""
+    """True: the current folder is put on the import path, so that a user's task can be drawn."""
 
     paths: Annotated[list[Path], tyro.conf.Positional] = field(
         default_factory=lambda: [Path("runs")]
     )
     """Folders of results, or packed files."""
     out: Path = Path("report.html")
-    """The page."""
+    """File for the page (HTML)."""
     figures: Path | None = None
     """Folder for every figure as PDF, PNG and SVG."""
 
     def execute(self, console: "Console") -> int:
-        """Write the page, and the figures if asked for; the exit code."""
+        """Write the page, and the figures if asked for; return the exit code."""
         from selfpaced.report.chapters import chapters_of
         from selfpaced.report.page import page, write_figures
 

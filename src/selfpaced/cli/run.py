@@ -14,44 +14,45 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """Train algorithms on experiments, in parallel; print how they fared on the target.
+    """Train algorithms on experiments, in parallel; print a table of their results on the target.
 
-    Killed at any moment, the same command continues. Fields of an algorithm's configuration can be
-    changed: --sprl.epsilon 0.3, --sprl.pacing.schedule.zeta 0.05, --ppo.hidden 64,64.
+    If it is killed, give the same command again: it continues. Fields of an algorithm's
+    configuration can be changed: --sprl.epsilon 0.3, --sprl.pacing.schedule.zeta 0.05,
+    --ppo.hidden 64,64.
     """
 
     imports_users_code: ClassVar[bool] = True
-    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     experiments: Annotated[list[str], tyro.conf.Positional]
     """Names of experiments (see `selfpaced list`), or module:NAME of your own."""
     algorithms: list[str] = field(default_factory=lambda: list[str]())
-    """Names of algorithms; all that the experiment knows if not given."""
+    """Names of algorithms; all of the experiment's if not given."""
     seeds: str = "5"
-    """A count (40: seeds 0 to 39) or ranges (10-19; 0-4,7)."""
+    """How many seeds (40 means 0 to 39), or which ones (10-19, or 0-4,7)."""
     iterations: int | None = None
     """Updates per run; the experiment's own number if not given."""
     out: Path = Path("runs")
     """Folder of the results. Finished runs found there are not repeated."""
     workers: int | None = None
-    """Runs at once; as many as there are processors if not given."""
+    """Number of runs at the same time; one per processor if not given."""
     engine: Literal["local", "ray"] = "local"
     """Where runs execute: processes of this machine, or a Ray cluster."""
     address: str | None = None
     """Address of the Ray cluster; a local one if not given."""
     checkpoint_seconds: float = 2.0
-    """Time between two checkpoints of a run: about what a crash costs."""
+    """Seconds between checkpoints; a crash loses at most about this much work."""
     shard: str = "1/1"
-    """i/n: only the i-th of n parts of the runs, for job arrays."""
+    """i/n does only the i-th of n parts of the runs, for job arrays; 1/1 does all."""
     accept_edited_code: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Continue runs although your own problem or algorithm has been edited since."""
     overrides: Annotated[dict[str, str], tyro.conf.Suppress] = field(
         default_factory=lambda: dict[str, str]()
     )
-    """Changed fields, "algorithm.field" to text; `main` takes them from the command line."""
+    """Maps "algorithm.field" to the new value as text; `main` takes them from the command line."""
 
     def execute(self, console: "Console") -> int:
-        """Run the sweep, then print its table and write its figures; the exit code."""
+        """Run the sweep, print its table and write its figures; return the exit code."""
         from selfpaced.cli.printing import print_table
         from selfpaced.cli.progress_bars import Bars
         from selfpaced.sweep import make_engine, plan, run_jobs, seeds_from, shard_from

@@ -12,21 +12,23 @@ if TYPE_CHECKING:
 
 @dataclass
 class Scene:
-    """Compute what figures need physics for: pictures of tasks, reward landscapes."""
+    """Simulate and store the pictures and reward landscapes that `report` shows."""
 
     imports_users_code: ClassVar[bool] = True
-    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     experiments: Annotated[list[str], tyro.conf.Positional]
     """Names of experiments, or module:NAME of your own."""
     out: Path = Path("results")
-    """Folder for the files, where `report` looks: beside packed results, or runs."""
+    """Folder for the files: that of the packed results or the runs, where `report` finds them."""
 
     def execute(self, console: "Console") -> int:
-        """Write one file per experiment; the exit code."""
+        """Write one file per experiment; return the exit code."""
         from selfpaced.experiments import find_experiment
         from selfpaced.report.scene import SUFFIX, make_scene, write_scene
 
+        if not self.experiments:
+            raise ValueError("experiments must name at least one experiment; got none")
         for name in self.experiments:
             found = find_experiment(name)
             self.out.mkdir(parents=True, exist_ok=True)

@@ -12,16 +12,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class Status:
-    """Show what is done, running, missing and failed, with the error, and which runs ail."""
+    """Show which runs are done, running, missing or failed, and why.
+
+    Also say what is wrong with runs that do not learn, and what to try.
+    """
 
     imports_users_code: ClassVar[bool] = False
-    """The command imports none of the user's code, so that the import path stays as it is."""
+    """False: the command imports none of the user's code, so the import path does not change."""
 
     out: Annotated[Path, tyro.conf.Positional] = Path("runs")
     """Folder of the results."""
 
     def execute(self, console: "Console") -> int:
-        """Print the status and the health of every run; the exit code."""
+        """Print the status and the health of every run; return the exit code."""
         from selfpaced.cli.printing import print_health, print_status
         from selfpaced.store.status import status
 

@@ -16,17 +16,17 @@ class Table:
     """Print the table of finished runs."""
 
     imports_users_code: ClassVar[bool] = False
-    """The command imports none of the user's code, so that the import path stays as it is."""
+    """False: the command imports none of the user's code, so the import path does not change."""
 
     paths: Annotated[list[Path], tyro.conf.Positional] = field(
         default_factory=lambda: [Path("runs")]
     )
     """Folders of results, or packed files."""
     format: Literal["text", "csv", "json"] = "text"
-    """text for people; csv and json for programs (infinity: never reached)."""
+    """text is for people, csv and json are for programs, where inf means never reached."""
 
     def execute(self, console: "Console") -> int:
-        """Print the table; the exit code."""
+        """Print the table; return the exit code."""
         from selfpaced.cli.printing import print_table, text_table
         from selfpaced.report.data import groups, stored_runs
 

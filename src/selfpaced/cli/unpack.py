@@ -15,7 +15,7 @@ class Unpack:
     """Make a folder of results from packed files, so that finished runs are not repeated."""
 
     imports_users_code: ClassVar[bool] = False
-    """The command imports none of the user's code, so that the import path stays as it is."""
+    """False: the command imports none of the user's code, so the import path does not change."""
 
     files: Annotated[list[Path], tyro.conf.Positional]
     """Packed files."""
@@ -23,12 +23,14 @@ class Unpack:
     """Folder of the results."""
 
     def execute(self, console: "Console") -> int:
-        """Write the runs; the exit code."""
+        """Write the runs; return the exit code."""
         from selfpaced.store.packed import restore_store
 
+        if not self.files:
+            raise ValueError("files must name at least one packed file; got none")
         for path in self.files:
             restored, left = restore_store(path, self.out)
             text = f"{path}: {restored} runs restored to {self.out}"
-            text += f", {left} left as they were there" if left else ""
+            text += f", {left} were there already and are unchanged" if left else ""
             console.print(text, markup=False, highlight=False, soft_wrap=True)
         return 0

@@ -15,7 +15,7 @@ class Watch:
     """Film one rollout of a finished run's policy (extra: video)."""
 
     imports_users_code: ClassVar[bool] = True
-    """The current folder goes on the import path, for module:NAME of a user's own experiment."""
+    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     run: Annotated[Path, tyro.conf.Positional]
     """Folder of the run, such as runs/reacher/sprl/seed-000."""
@@ -27,7 +27,7 @@ class Watch:
     """Seed of the rollout's own randomness."""
 
     def execute(self, console: "Console") -> int:
-        """Write film and filmstrip; the exit code."""
+        """Write film and filmstrip; return the exit code."""
         from selfpaced.report.film import write_film
         from selfpaced.report.watch import film_of
 

@@ -27,7 +27,7 @@ class ContextQueue:
     paused: bool
     """True to leave the waiting contexts alone and to reset at the default context."""
     from_queue: bool
-    """True if the current context was queued; False for a default or a wanted one."""
+    """True if the current context was queued; False for the default, or one given to a reset."""
     current: Array
     """(d,): the context of the current episode."""
 
@@ -36,7 +36,7 @@ class ContextQueue:
         self.paused = False
         self.from_queue = False
         self._waiting: deque[Array] = deque()
-        self._filled = False  # at least once
+        self._filled = False  # True once contexts have been queued
         self.seed(None)
         self.set_default_context(bounds.centre if context is None else context)
         self.current = self._default

@@ -40,7 +40,7 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     (3.7, [[9.8]])
 
     Vector environments reset their environments by themselves and drop reset options, so contexts
-    wait here, where the reset happens. Without any, resets take the default `context`. A reset is
+    wait here, where the reset happens. If none waits, resets take the default `context`. A reset is
     an error if the queue was filled before and is empty now, because the episode would have a
     context that no teacher chose. `reset(options={"context": c})` begins one episode at c and
     leaves the queue alone. To evaluate on the target, make another environment with
@@ -55,7 +55,7 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     at the end of an episode whether it succeeded, or a function of `info` that does. The function
     is called at every step, and its last answer counts.
 
-    Every `info` has the "context" of its episode, exactly as it was applied. That of a step also
+    Every `info` has the "context" of its episode, exactly as it was applied. After a step it also
     has "episode_return" and "episode_success" so far (nan if `info` has no such entry). Those of
     the last step count, even if a time limit around this wrapper ends the episode.
     """

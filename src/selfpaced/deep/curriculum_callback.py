@@ -15,6 +15,7 @@ from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.randomness import generator_state, restored_generator
+from selfpaced.store.compatibility import upgraded_state
 from selfpaced.store.files import npz_bytes, read_npz, write_atomically
 from selfpaced.types import State, Teacher, part_of, prefixed
 
@@ -247,7 +248,7 @@ class CurriculumCallback(BaseCallback):
 
     def load(self, path: Path | str) -> None:
         """Continue from a file that `save` has written."""
-        self.restore(read_npz(Path(path).read_bytes()))
+        self.restore(upgraded_state(read_npz(Path(path).read_bytes())))
 
 
 def joined(parts: list[Episodes]) -> Episodes:

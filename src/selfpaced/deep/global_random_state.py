@@ -1,4 +1,4 @@
-"""Random generators of one training in place of NumPy's and torch's global ones.
+"""Random generators of one training, which replace NumPy's and torch's global ones for a time.
 
 Stable-Baselines3 draws from the global generators. Trainings of this library must not disturb each
 other, nor the program around them, and must continue exactly from a stored state.
@@ -28,7 +28,7 @@ class GlobalGenerators:
 
     @contextlib.contextmanager
     def in_place(self) -> Generator[None, None, None]:
-        """Let the global generators be this training's; afterwards put the program's own back."""
+        """Use this training's generators as the global ones; then put back the program's."""
         others = np.random.get_state(legacy=False), self._torch.get_rng_state()  # noqa: NPY002
         np.random.set_state(self._numpy_state)  # noqa: NPY002
         self._torch.set_rng_state(self._torch_state)

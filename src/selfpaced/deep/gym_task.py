@@ -18,14 +18,15 @@ from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.stepwise_task import affine_controllers, controller_space
 from selfpaced.types import Outcomes
 
-ENVIRONMENTS_AT_ONCE = 16  # more of them make a policy's calls larger, and need more memory
+# Environments that a policy is called for at once; more need fewer calls and more memory.
+ENVIRONMENTS_AT_ONCE = 16
 
 
 class GymTask:
     """A task that scores policies by episodes of a registered Gymnasium environment.
 
-    A rollout's reward is the return of an episode; its success is what the environment says at the
-    end ("is_success" in `info`). Episode i of a batch is seeded with i. As for `PPO`, observations
+    A rollout's reward is the return of an episode; its success is the last
+    "is_success" in `info`. Episode i of a batch is seeded with i. As for `PPO`, observations
     are vectors and actions lie in [-1, 1] (`gymnasium.wrappers.RescaleAction`). Policy parameters
     are those of an affine controller, action = K observation + k.
 

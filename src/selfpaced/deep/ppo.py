@@ -37,12 +37,13 @@ Statistics = tuple[str, Any]
 class PPO:
     """PPO on contexts that a teacher chooses, or at the mean of the target.
 
-    The defaults are the paper's (appendix, "Reacher Experiment"; where it is silent, the defaults
+    The defaults are the paper's (appendix, "Reacher Experiment"; where it gives none, the defaults
     of the library that it used). An iteration is as many updates as it takes to spend `n_samples`
     rollouts, where a rollout is an episode's worth of steps. The first iteration also spends the
     `buffer_size - 1` batches with which other learners fill their buffers. Every update begins
     with new episodes, so that a state between two updates consists of arrays. Episodes that an
-    update cuts short are not reported to the teacher: let `steps` be a multiple of an episode's.
+    update cuts short are not reported to the teacher, so choose `steps` as a multiple of an
+    episode's length.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("gymnasium", "stable_baselines3", "torch")
@@ -78,7 +79,7 @@ class PPO:
     value_weight: float = 0.5
     """Weight of the value function's error in the loss (default of the paper's library)."""
     max_gradient_norm: float = 0.5
-    """Norm to which longer gradients are shortened (default of the paper's library)."""
+    """Largest norm of a gradient; longer ones are scaled down (default of the paper's library)."""
     n_samples: int = 50
     """Rollouts per iteration (Table 1, Reacher)."""
     buffer_size: int = 10

@@ -19,9 +19,9 @@ from selfpaced.tasks.kinematic import KinematicReacher
 from selfpaced.tasks.mujoco import camera
 from selfpaced.tasks.reacher import GOAL, Arms, Reacher, ReacherTask, at_goal, observe
 
-DECAY = 2.5  # per metre from the goal, of the reward (appendix, "Reacher Experiment")
+DECAY = 2.5  # decay of the reward per metre from the goal (appendix, "Reacher Experiment")
 FRAMES_PER_SECOND = 25  # of simulated time
-FARTHEST = 5.0  # metres, and metres per second, that no gripper reaches
+FARTHEST = 5.0  # bound of observations, in metres and m/s, which no gripper reaches
 ONLY_ROW = np.zeros(1, dtype=np.int64)  # the index of the only episode in its batch
 
 
@@ -72,9 +72,9 @@ class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     puts the arm back to the start within the episode. `reset(options={"context": sizes})` sets the
     sizes of the two obstacles for this episode and those after it.
 
-    `context`: the sizes until then. `ends_at_contact`: touching an obstacle ends the episode.
-    `kinematic`: a moving rectangle instead of MuJoCo's arm. `render_mode`: None or "rgb_array",
-    which needs MuJoCo's arm.
+    `context`: the sizes before the first such reset. `ends_at_contact`: touching an obstacle ends
+    the episode. `kinematic`: a moving rectangle instead of MuJoCo's arm. `render_mode`: None or
+    "rgb_array", which needs MuJoCo's arm.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -106,7 +106,10 @@ class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._episodes.begin(ONLY_ROW, self._context[None])
         self._camera: Any = None
         if render_mode is not None and (kinematic or render_mode != "rgb_array"):
-            raise ValueError(f"render_mode must be rgb_array, with physics; got {render_mode!r}")
+            raise ValueError(
+                "render_mode must be None, or 'rgb_array' with kinematic=False; "
+                f"got {render_mode!r}, kinematic={kinematic}"
+            )
 
     def batched_episodes(self, n: int) -> ReacherEpisodes:
         """A batch of n episodes.

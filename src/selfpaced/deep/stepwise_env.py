@@ -19,7 +19,7 @@ from selfpaced.tasks.maze import Maze
 from selfpaced.tasks.pointmass import PointMass2D
 from selfpaced.tasks.stepwise_task import StepwiseTask
 
-FRAMES_PER_SECOND = 20  # of a film; a frame is a step
+FRAMES_PER_SECOND = 20  # frame rate of films, with one frame per step
 ONLY_ROW = np.zeros(1, dtype=np.int64)  # the index of the only episode in its batch
 
 
@@ -60,8 +60,8 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     `reset(options={"context": c})` sets the context for this episode and those after it.
 
-    `task`: what is simulated. `context`: the context until then; the middle of the context space
-    if None. `render_mode`: None or "rgb_array".
+    `task`: what is simulated. `context`: the context before the first such reset; the middle of
+    the context space if None. `render_mode`: None or "rgb_array".
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfpaced.experiments.experiment import Experiment
+from selfpaced.experiments.fingerprint import code_fingerprint
 from selfpaced.maths.randomness import streams_of
 from selfpaced.store.files import plain
 from selfpaced.store.reading import finished_iterations
-from selfpaced.store.spec import FORMAT, asked_iterations, run_folder
+from selfpaced.store.spec import FORMAT, asked_iterations, edited_code, run_folder
 from selfpaced.store.writing import CHECKPOINT_SECONDS, RunWriter
 from selfpaced.training import budget_of, train_to_end
 from selfpaced.types import Algorithm, Problem, Record, Task
@@ -110,6 +111,18 @@ def _short(value: Any) -> Any:
     return value if len(text) < 200 else f"crc32 {zlib.crc32(text.encode()):08x}"
 
 
+def _check_code(job: Job, problem: Problem) -> None:
+    """Raise a ValueError if the user's code is no longer the code that the job was planned with."""
+    if job.code is None:
+        return
+    code = code_fingerprint(job.experiment.problem, problem, job.config)
+    if edited := edited_code({"code": code}, {"code": job.code}):
+        raise ValueError(
+            f"your code has been edited since the sweep began: {'; '.join(edited)}. "
+            "Start it again in another folder"
+        )
+
+
 class Stopped(Exception):
     """Raised when a run was asked to stop, after it has written a checkpoint."""
 
@@ -130,6 +143,7 @@ def execute(
             return []
         streams = streams_of(job.seed)
         problem = job.experiment.built_problem()
+        _check_code(job, problem)
         training = job.config.start(problem, streams)
         files.begin(training)
 

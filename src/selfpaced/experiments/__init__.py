@@ -1,4 +1,4 @@
-"""The registry of experiments. A new one is a file here and a line below."""
+"""The registry of experiments. A new experiment is a file here and a line below."""
 
 import importlib
 
@@ -24,7 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def experiment(name: str) -> Experiment:
-    """The registered experiment called `name`; a ValueError that suggests one otherwise."""
+    """The registered experiment called `name`; raise a ValueError with a suggestion if none is."""
     return EXPERIMENTS[named("experiment", name, EXPERIMENTS)]
 
 

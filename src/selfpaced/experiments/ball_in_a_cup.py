@@ -1,7 +1,7 @@
 """The Ball-in-a-Cup experiment.
 
 Sources as in gate.py: "Table 1" and "Table 2" are the paper's tables of parameters, "program"
-marks what the paper leaves out and its authors' experiments used.
+marks values that the paper does not give, taken from its authors' program.
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ BALL_IN_A_CUP = Experiment(
         "goalgan": CREPS(
             epsilon=0.35,
             n_samples=16,
-            buffer_size=10,  # program: not 5
+            buffer_size=10,  # program; Table 1 has 5 for C-REPS
             teacher=GoalGAN(noise=0.05, train_every=3),  # Table 2
         ),
         "saggriac": CREPS(

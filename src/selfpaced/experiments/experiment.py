@@ -9,7 +9,7 @@ from selfpaced.maths.arrays import check_at_least, check_kind, has_method
 from selfpaced.names import checked_name, named
 from selfpaced.types import Algorithm, Problem
 
-MEASUREMENTS = 50  # of a run, on the target
+MEASUREMENTS = 50  # measurements on the target during a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,18 +31,18 @@ class Experiment:
     """
 
     name: str
-    """Letters, digits, "-", "_" and ".": it names a folder."""
+    """Name of the experiment and of its folder: letters, digits, "-", "_" and "."."""
     problem: Callable[[], Problem]
     """A function of a module, or a `functools.partial` of one, that makes the problem.
 
-    It is called on demand and once per process, for simulators take time to build.
+    It is called on demand and once per process, because simulators take time to build.
     """
     algorithms: Mapping[str, Algorithm]
     """Configurations such as `SPRL()`, by names of your choice."""
     iterations: int
-    """Updates of a run, unless another number is asked for."""
+    """Number of updates in a run, unless the caller asks for another number."""
     title: str = ""
-    """What figures call the experiment; its name if not given."""
+    """Title of the experiment in figures; its name if not given."""
     evolution: tuple[int, ...] = ()
     """Iterations at which figures show the contexts; evenly spread ones if not given."""
     measure_rollouts: int = 100
@@ -58,7 +58,7 @@ class Experiment:
             )
         check_kind("algorithms", self.algorithms, Mapping)
         if not self.algorithms:
-            raise ValueError("algorithms must name at least one; got none")
+            raise ValueError("algorithms must have at least one entry; got none")
         for name, config in self.algorithms.items():
             check_algorithm(f"algorithms[{name!r}]", config)
         object.__setattr__(self, "title", self.title or self.name)
@@ -70,14 +70,18 @@ class Experiment:
         return f"Experiment({self.name!r}, {self.iterations} iterations of {algorithms})"
 
     def algorithm(self, name: str) -> Algorithm:
-        """The configuration called `name`; a ValueError that suggests one otherwise."""
+        """The configuration called `name`; raise a ValueError with a suggestion if none is."""
         return self.algorithms[named("algorithm", name, self.algorithms)]
 
     def built_problem(self) -> Problem:
-        """The problem, made at the first call and the same object from then on."""
+        """The problem: made at the first call, and the same object at every later one."""
         known = self.__dict__.get("_built")
         if known is None:
-            known = self.problem()
+            known: Any = self.problem()
+            if not isinstance(known, Problem):
+                raise ValueError(
+                    f"problem of experiment {self.name!r} must return a Problem; got {known!r}"
+                )
             object.__setattr__(self, "_built", known)
         return known
 

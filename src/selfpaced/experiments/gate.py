@@ -1,8 +1,8 @@
 """The gate experiments: "precision" (a narrow gate far from the centre) and "global" (any gate).
 
 Sources: "Table 1" is the paper's table of SPRL's and C-REPS's parameters, "Table 2" that of
-GoalGAN's and SAGG-RIAC's; "program" marks what the paper leaves out and its authors' experiments
-used.
+GoalGAN's and SAGG-RIAC's; "program" marks values that the paper does not give, taken from its
+authors' program.
 """
 
 from functools import partial
@@ -26,7 +26,7 @@ from selfpaced.types import Problem
 # Contexts are the gate's position and half-width.
 WIDE = Gaussian([0.0, 0.25], np.diag([7.0, 0.003]))  # program; initial contexts, global target
 NARROW = Gaussian([-4.0, 0.2], np.diag([0.1, 0.001]))  # program; drawn in the paper's Fig. 1
-REWARD_SHIFT = 100.0  # program: zeta = 0.02 and 0.002 presuppose it
+REWARD_SHIFT = 100.0  # program; zeta = 0.02 and 0.002 are meant for rewards shifted by this
 
 
 def _problem(target: Gaussian, features_over: Box) -> Problem:

@@ -24,25 +24,44 @@ def override(config: Any, path: str, text: str | float) -> Any:
             raise ValueError(f"{name} has no fields of its own: it is {value!r}")
         return dataclasses.replace(config, **{name: override(value, rest, text)})
     hint = typing.get_type_hints(config.__class__)[name]
-    return dataclasses.replace(config, **{name: _parsed(name, text, hint)})
-
-
-def _parsed(name: str, text: str, hint: Any) -> Any:
-    """`text` as a value of one of the types in the annotation `hint`."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if types.NoneType in options and text.lower() == "none":
-        return None
+        return dataclasses.replace(config, **{name: None})
+    if not any(_is_readable(option) for option in options):
+        raise ValueError(_not_as_a_whole(name, value))
+    return dataclasses.replace(config, **{name: _parsed(name, text, options)})
+
+
+def _is_readable(option: Any) -> bool:
+    """True if a text can be read as a value of the type `option`."""
+    return option in (int, float, str, bool) or typing.get_origin(option) in (typing.Literal, tuple)
+
+
+def _not_as_a_whole(name: str, value: Any) -> str:
+    """Why the field `name` cannot be set from text, and which field to set instead."""
+    path = name
+    while dataclasses.is_dataclass(value) and dataclasses.fields(value):
+        first = dataclasses.fields(value)[0].name
+        path, value = f"{path}.{first}", getattr(value, first)
+    if path == name:
+        return f"{name} cannot be set from text; it is {value!r}"
+    return f"{name} cannot be set as a whole; set one of its fields, such as {path}"
+
+
+def _parsed(name: str, text: str, options: tuple[Any, ...]) -> Any:
+    """`text` as a value of the first of the types `options` that it fits."""
     for option in options:
         try:
             return _read(text, option)
         except ValueError:
             continue
-    wanted = " or ".join(dict.fromkeys(_in_words(option) for option in options))
+    readable = [option for option in options if _is_readable(option) or option is types.NoneType]
+    wanted = " or ".join(dict.fromkeys(_in_words(option) for option in readable))
     raise ValueError(f"{name} must be {wanted}; got {text!r}")
 
 
 def _read(text: str, option: Any) -> Any:
-    """`text` as a value of the type `option`; a ValueError if it cannot be read so."""
+    """`text` as a value of the type `option`; raise a ValueError if it does not fit."""
     if option in (int, float, str):
         return option(text)
     if option is bool and text.lower() in ("true", "false"):
@@ -67,4 +86,4 @@ def _in_words(option: Any) -> str:
         several = {int: "whole numbers", float: "numbers"}.get(kind, "words")
         return f"{count}{several}, with commas and without spaces between them"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-    return words.get(option, "none" if option is types.NoneType else "set through its own fields")
+    return words.get(option, "none")

@@ -46,7 +46,7 @@ POINTMASS_PPO = Experiment(
     title="Point mass, PPO",
     problem=_problem,
     algorithms={name: replace(WITH_TEACHER, teacher=teacher) for name, teacher in TEACHERS.items()},
-    iterations=100,  # of 40 episodes, each of at most 100 steps
+    iterations=100,  # each has 40 episodes of at most 100 steps
     evolution=(20, 30, 36, 42, 60),  # while the contexts move
     measure_rollouts=50,
     final_rollouts=200,

@@ -1,7 +1,7 @@
 """The reacher experiments: the paper's, in MuJoCo, and a kinematic version without physics.
 
 Sources as in gate.py: "Table 1" and "Table 2" are the paper's tables of parameters, "program"
-marks what the paper leaves out and its authors' experiments used.
+marks values that the paper does not give, taken from its authors' program.
 """
 
 from functools import partial

@@ -25,7 +25,7 @@ def info_of(experiment: Experiment, reference: str = "") -> ExperimentInfo:
 
 
 def _context_names(task: Any, dimension: int) -> tuple[str, ...]:
-    """What a task calls the dimensions of its contexts; numbered where it does not say."""
+    """The task's names of the context dimensions; numbered ones if it has no names."""
     names = getattr(task, "context_names", None)
     if names is None:
         return numbered_contexts(dimension)

@@ -56,7 +56,7 @@ EXCEPTIONS = {  # by experiment, algorithm and dotted path of the field
 
 
 def source_of(experiment: str, algorithm: str, path: str, value: Any) -> str:
-    """Where the field at the dotted `path` of an algorithm has its value from; "" if unknown.
+    """The source of the value at the dotted `path` of an algorithm's configuration; "" if unknown.
 
     `value` is what a run had. If the experiment has another value, that of the run was set by hand.
     """

@@ -23,7 +23,7 @@ POINT = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class CMAES:
-    """CMA-ES at the target's mean, with pycma's defaults; only the budget ends it.
+    """CMA-ES at the target's mean, with pycma's defaults; it runs until the budget is spent.
 
     An iteration takes as many generations as spend `n_samples` rollouts. The first iteration also
     spends the rollouts with which other learners fill their buffers, so that the curves of all
@@ -44,7 +44,7 @@ class CMAES:
     n_samples: int = 50
     """Rollouts per iteration, rounded up to whole generations over all iterations."""
     buffer_size: int = 10
-    """Batches of `n_samples` rollouts in the first iteration, as other learners need for theirs."""
+    """Batches of `n_samples` rollouts in the first iteration: as many as other learners buffer."""
     population: int | None = None
     """Rollouts per generation, at least 2; None: pycma's default for the number of parameters."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from selfpaced.learners.buffer import Buffer
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples
+from selfpaced.learners.update_metrics import dual_metrics
 from selfpaced.maths.arrays import (
     Array,
     check_at_least,
@@ -21,7 +22,7 @@ from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.kl_bounded_fit import fit_policy
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.randomness import Streams
-from selfpaced.maths.reps import creps_weights, effective_samples
+from selfpaced.maths.reps import creps_weights
 from selfpaced.teachers.target import TargetTeacher
 from selfpaced.types import (
     Metrics,
@@ -95,7 +96,7 @@ class CREPSLearner:
         self._config = config
         self._problem = problem
         self._buffer = Buffer(config.buffer_size, problem.value_features)
-        self._multipliers = np.zeros(0)  # of the last dual, where the next solve starts
+        self._multipliers = np.zeros(0)  # eta and v of the last dual; the next solve starts there
 
     def __repr__(self) -> str:
         return (
@@ -140,13 +141,9 @@ class CREPSLearner:
         self.policy = fit.policy
         self._multipliers = weights.multipliers
         return {
-            "eta_p": weights.eta_p,
+            "eta_p": weights.eta_p,  # before kl_policy, as in stored records
             "kl_policy": fit.kl,
-            "ess_policy": effective_samples(weights.policy),
-            "newton_steps": weights.steps,
-            "newton_gradient": weights.gradient,
-            "dual_unconverged": float(not weights.converged),
-            "epsilon_clamped": float(weights.clamped),
+            **dual_metrics(weights),
             "fit_kept_old": float(fit.kept_old),
         }
 

@@ -50,10 +50,10 @@ class EpisodicTraining:
         return Spent(self._rollouts, 0)
 
     def advance(self) -> dict[str, Any]:
-        """One iteration: batches until one brings an update. The first also fills the buffer."""
+        """One iteration: batches until the learner has updated. The first also fills the buffer."""
         diagnostics: Counter[str] = Counter()
         while True:
-            contexts = self.learner.context_distribution  # that the next batch is drawn from
+            contexts = self.learner.context_distribution  # the next batch is drawn from it
             samples, metrics = self._batch()
             if isinstance(self._problem.task, DiagnosticTask):
                 diagnostics.update(self._problem.task.diagnostics())
@@ -88,7 +88,7 @@ class EpisodicTraining:
         return checked_outcomes(_evaluated(task, contexts, thetas, rng), len(contexts))
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
-        """(n, t, d): what the policy does over time; None if the task cannot tell."""
+        """(n, t, d): what the policy does over time; None if the task has no trajectories."""
         task = self._problem.task
         if not isinstance(task, TrajectoryTask):
             return None
@@ -114,8 +114,8 @@ class EpisodicTraining:
 def described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
     """Where the contexts are, for a record: mean and covariance.
 
-    Of the `distribution` if there is one; otherwise of the contexts `drawn` (n, d), with a few of
-    these themselves.
+    They are those of the `distribution` if there is one. Otherwise they are those of the contexts
+    `drawn` (n, d), and a few of these contexts are recorded, too.
     """
     if distribution is not None:
         mean, covariance, sample = distribution.mean, distribution.covariance, {}
@@ -128,7 +128,7 @@ def described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
 
 
 def checked_samples(samples: Samples, task: Task) -> Samples:
-    """`samples` as arrays that a learner may learn from; a ValueError that names the fault.
+    """`samples` as arrays that a learner may learn from; raise a ValueError if they are not.
 
     Every learner calls it at the beginning of `tell`, and nobody else does.
     """
@@ -143,7 +143,7 @@ def checked_samples(samples: Samples, task: Task) -> Samples:
 
 
 def checked_outcomes(outcomes: Outcomes, rows: int) -> Outcomes:
-    """`outcomes` of a task as arrays; a ValueError that says what is wrong with them."""
+    """`outcomes` of a task as arrays; raise a ValueError that says what is wrong with them."""
     rewards = check_column("rewards", outcomes.rewards, rows)
     successes = np.asarray(outcomes.successes, dtype=float)
     if successes.shape != (rows,):
@@ -151,11 +151,11 @@ def checked_outcomes(outcomes: Outcomes, rows: int) -> Outcomes:
     outside = (successes < 0.0) | (successes > 1.0)
     if outside.any():
         raise ValueError(
-            f"successes must be from 0 to 1, or nan where nobody knows; got {successes[outside][0]}"
+            f"successes must be from 0 to 1, or nan if unknown; got {successes[outside][0]}"
         )
     return Outcomes(rewards, successes)
 
 
 def _evaluated(task: Task, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
-    """The task's outcomes. It gets copies: what it does to them must not be learned from."""
+    """The task's outcomes. It gets copies, because a task may change its arguments."""
     return task.evaluate(contexts.copy(), thetas.copy(), rng)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples
-from selfpaced.learners.sprl_base import SelfPacedLearner, joint_metrics
+from selfpaced.learners.sprl_base import SelfPacedLearner
 from selfpaced.learners.sprl_mastery import Mastery, MasteryLearner
+from selfpaced.learners.update_metrics import joint_metrics
 from selfpaced.maths.arrays import (
     Array,
     check_at_least,
@@ -19,7 +20,7 @@ from selfpaced.maths.gaussian import with_variance_floor
 from selfpaced.maths.kl_bounded_fit import fit_joint
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.reps import PolicyWeights, sprl_weights
-from selfpaced.maths.schedule import Progress, Schedule
+from selfpaced.maths.schedule import Progress, Schedule, checked_alpha
 from selfpaced.types import Metrics, Problem, Samples, State
 
 
@@ -49,7 +50,7 @@ class Alpha:
     schedule: Schedule
     """How alpha grows: `FractionOfReward`, `FractionOfGain`, or anything with `alpha(progress)`."""
     variance_floor: VarianceFloor | None = None
-    """Lower bound of the contexts' variances on their way; None for no bound."""
+    """Lower bound of the contexts' variances until they are near the target; None for no bound."""
     policy_weights: PolicyWeights = "creps"
     """Sample weights of the policy: "creps" as in the paper's experiments, or "derived" from the
     optimality conditions of the joint problem (appendix A)."""
@@ -117,8 +118,8 @@ class SPRL:
             )
         if isinstance(self.pacing, Mastery) and self.n_samples < Mastery.LEAST_SAMPLES:
             raise ValueError(
-                f"n_samples must be at least {Mastery.LEAST_SAMPLES} with Mastery, for they decide "
-                f"when contexts move; got {self.n_samples}"
+                f"n_samples must be at least {Mastery.LEAST_SAMPLES} with Mastery, because they "
+                f"decide when contexts move; got {self.n_samples}"
             )
 
     def learner(self, problem: Problem) -> SelfPacedLearner:
@@ -138,7 +139,7 @@ class AlphaLearner(SelfPacedLearner):
     def __init__(self, config: SPRL, pacing: Alpha, problem: Problem) -> None:
         super().__init__(config, problem)
         self._pacing = pacing
-        self._first_reward = np.nan  # mean over the first full buffer
+        self._first_reward = np.nan  # mean reward of the first full buffer
 
     def tell(self, samples: Samples) -> Metrics:
         """One iteration of Algorithm 1; an empty dictionary while the buffer fills."""
@@ -182,7 +183,7 @@ class AlphaLearner(SelfPacedLearner):
         }
 
     def _alpha(self, rewards: Array, log_ratio: Array) -> float:
-        """alpha of this update, as the schedule says; it sees the KL as sampled and exactly."""
+        """alpha of this update. The schedule gets the sampled and the exact KL to the target."""
         mean_reward = float(rewards.mean())
         if self._iteration == 1:
             self._first_reward = mean_reward
@@ -193,13 +194,10 @@ class AlphaLearner(SelfPacedLearner):
             kl=-float(log_ratio.mean()),
             exact_kl=self.contexts.kl(self._target),
         )
-        alpha = self._pacing.schedule.alpha(progress)
-        if not (np.isfinite(alpha) and alpha >= 0):
-            raise ValueError(f"schedule must give a finite alpha of at least 0; got {alpha}")
-        return alpha
+        return checked_alpha(self._pacing.schedule, progress)
 
     def _hold_variance_floor(self, contexts: Array) -> Metrics:
-        """Raise the contexts' variances to their floor, if one is set and they are far away."""
+        """Raise the contexts' variances to their floor, if one is set and the target is far."""
         floor, before = self._pacing.variance_floor, self.contexts
         if floor is not None:
             densities = self.contexts.log_prob(contexts) - self._target.log_prob(contexts)

@@ -8,9 +8,8 @@ import numpy as np
 from selfpaced.learners.buffer import Buffer
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian
-from selfpaced.maths.kl_bounded_fit import JointFit, with_entropy_floor
+from selfpaced.maths.kl_bounded_fit import with_entropy_floor
 from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.maths.reps import Weights, effective_samples
 from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ Pair = tuple[LinearGaussianPolicy, Gaussian]
 class SelfPacedLearner(ABC):
     """SPRL between two batches: policy p(theta | c), context distribution q(c), buffer.
 
-    A subclass says in `tell` how both are updated.
+    A subclass updates policy and contexts in its `tell`.
     """
 
     def __init__(self, config: "SPRL", problem: Problem) -> None:
@@ -38,7 +37,7 @@ class SelfPacedLearner(ABC):
         self._task, self._target = problem.task, problem.target
         self._buffer = Buffer(config.buffer_size, problem.value_features)
         self._iteration = 0
-        self._multipliers = np.zeros(0)  # of the last dual, where the next solve starts
+        self._multipliers = np.zeros(0)  # eta and v of the last dual; the next solve starts there
 
     def __repr__(self) -> str:
         return (
@@ -70,7 +69,7 @@ class SelfPacedLearner(ABC):
         return {"entropy_raised": float(self.policy is not before)}
 
     def _realised_kls(self, before: Pair, fitted: Pair, contexts: Array) -> Metrics:
-        """The KLs of this update for what was changed after it was `fitted`."""
+        """KLs of this update, measured again for what a floor has changed after it was `fitted`."""
         realised: Metrics = {}
         if self.policy is not fitted[0]:
             realised["kl_policy"] = before[0].mean_kl(self.policy, contexts)
@@ -97,27 +96,3 @@ class SelfPacedLearner(ABC):
         self._iteration = int(state["iteration"])
         self._multipliers = np.array(state["multipliers"], dtype=float)
         self._buffer.restore(part_of(state, "buffer."))
-
-
-def dual_metrics(weights: Weights) -> Metrics:
-    """What to record of a dual's minimum."""
-    return {
-        "eta_p": weights.eta_p,
-        "ess_policy": effective_samples(weights.policy),
-        "newton_steps": weights.steps,
-        "newton_gradient": weights.gradient,
-        "dual_unconverged": float(not weights.converged),
-        "epsilon_clamped": float(weights.clamped),
-    }
-
-
-def joint_metrics(weights: Weights, fit: JointFit) -> Metrics:
-    """What to record of an update of policy and contexts together."""
-    return {
-        **dual_metrics(weights),
-        "eta_mu": weights.eta_mu,
-        "kl_policy": fit.kl_policy,
-        "kl_contexts": fit.kl_contexts,
-        "ess_contexts": effective_samples(weights.contexts),
-        "fit_kept_old": float(fit.kept_old),
-    }

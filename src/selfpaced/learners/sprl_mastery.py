@@ -1,7 +1,7 @@
 """SPRL without a schedule: contexts move on when the current ones are mastered.
 
-The rule itself, which decides and moves, is in `maths/mastery_rule.py`. Here it meets a policy:
-C-REPS updates it on the contexts where the rule has put them.
+The rule, which judges contexts and moves them, is in `maths/mastery_rule.py`. This file adds the
+policy, which C-REPS updates on the contexts that the rule has chosen.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from selfpaced.learners.episodic import checked_samples
-from selfpaced.learners.sprl_base import SelfPacedLearner, dual_metrics, joint_metrics
+from selfpaced.learners.sprl_base import SelfPacedLearner
+from selfpaced.learners.update_metrics import dual_metrics, joint_metrics
 from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
 from selfpaced.maths.kl_bounded_fit import fit_joint, fit_policy, moved_back_until_entropy
 from selfpaced.maths.mastery_rule import MOVES, ContextMover, MasteryRule, Move
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
 BEST = 0.9  # the quantile of the buffered rewards that counts as the best that can be done
-FADED = 0.3  # share of the largest gain so far below which nothing can be said to be mastered
+FADED = 0.3  # the gain that counts as 1 is at least this share of the largest gain so far
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +44,17 @@ class Mastery:
     """
 
     LEAST_SAMPLES: ClassVar[int] = 5
-    """Fewer rollouts in a batch say too little about a success rate."""
+    """Smallest number of rollouts in a batch; fewer say too little about a success rate."""
 
     rule: MasteryRule = field(default_factory=MasteryRule)
     """Thresholds and step size of the contexts' moves."""
     hold_entropy: bool = True
-    """Updates may not lower the policy's entropy while contexts move on, far from the target."""
+    """Updates may not lower the policy's entropy while contexts move, far from the target.
+
+    Far means that their KL to the target is at least `until_kl`.
+    """
     until_kl: float = 1.0
-    """KL to the target, in nats, below which `hold_entropy` ends."""
+    """KL of the contexts to the target, in nats, below which `hold_entropy` has no effect."""
     narrow_by_evidence: bool = True
     """Other updates lower the policy's entropy only as far as samples justify it.
 
@@ -64,8 +68,8 @@ class Mastery:
     reward_threshold: float | None = None
     """Reward from which a rollout counts as a success.
 
-    None: the task's own successes count; for a task without any, how far the mean reward has come
-    from that of the initial policy to the best tenth of the buffer.
+    If None, the task's own successes count. If the task reports none, what counts is how far the
+    mean reward has come from that of the initial policy to the best tenth of the buffer.
     """
 
     def __post_init__(self) -> None:
@@ -88,15 +92,17 @@ class MasteryLearner(SelfPacedLearner):
         box, threshold = problem.task.context_space, pacing.reward_threshold
         self._mover = ContextMover(pacing.rule, box, problem.target, self.contexts)
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
-        self._distances = np.zeros(0)  # of the buffer's thetas, squared, from who drew them
+        # Squared Mahalanobis distance of each buffered theta from the mean of the policy that drew
+        # it.
+        self._distances = np.zeros(0)
 
     def tell(self, samples: Samples) -> Metrics:
         """Judge the newest batch, move the contexts, then update the policy where they are now."""
         samples = checked_samples(samples, self._task)
         if len(samples) < Mastery.LEAST_SAMPLES:
             raise ValueError(
-                f"samples must hold at least {Mastery.LEAST_SAMPLES} rollouts with Mastery, for "
-                f"they decide when contexts move; got {len(samples)}"
+                f"samples must hold at least {Mastery.LEAST_SAMPLES} rollouts with Mastery, "
+                f"because they decide when contexts move; got {len(samples)}"
             )
         self._buffer.append(samples)
         drawn = squared_distances(self.policy, samples.contexts, samples.thetas)
@@ -208,19 +214,20 @@ class MasteryJudge:
 
     With a reward threshold, or successes of the task, that is the success rate. Otherwise it is
     how far the mean reward has come from that of the initial policy to the best tenth of the
-    buffer: 0 at first, near 1 when most rollouts are as good as the best. Where the best has lost
-    most of what was once gained, a share of that gain is the scale instead. Rewards must mean the
-    same in every context for this, and their noise must be below a third of what can be gained.
+    buffer: 0 at first, near 1 when most rollouts are as good as the best. If the best rewards have
+    fallen by most of the largest gain so far, a share of that gain is the scale instead. For this,
+    rewards must mean the same in every context, and their noise must be below a third of what can
+    be gained.
     """
 
     def __init__(self, reward_threshold: float | None) -> None:
         self._threshold = reward_threshold
         self.first = np.nan  # mean reward of the first full buffer
-        self.usual = np.nan  # its median: what the initial policy earns, whatever crashes cost
+        self.usual = np.nan  # its median, which rare crashes do not change
         self.largest = 0.0  # largest gain of the best tenth over `first` so far
 
     def mastered(self, newest: Samples, buffered: Array) -> float:
-        """From 0 to 1, for the `newest` batch; `buffered` (n,) are the rewards of the buffer."""
+        """The share, from 0 to 1, for the `newest` batch; `buffered` (n,) are all rewards kept."""
         if np.isnan(self.first):
             self.first, self.usual = float(buffered.mean()), float(np.median(buffered))
         gain = float(np.quantile(buffered, BEST)) - self.first

@@ -88,6 +88,17 @@ def check_positive(name: str, value: object) -> float:
     return float(value)
 
 
+def check_share(name: str, value: object, whole: str) -> float:
+    """`value` as a float; raise a ValueError unless it is above 0 and at most 1.
+
+    The message says what 1 stands for: the `whole`, such as "the width of the box".
+    """
+    share = check_positive(name, value)
+    if share > 1.0:
+        raise ValueError(f"{name} must be at most 1, {whole}; got {value}")
+    return share
+
+
 def check_number(name: str, value: object) -> float:
     """`value` as a float; raise a ValueError unless it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):

@@ -13,7 +13,7 @@ minus alpha times the KL to the target. The bound is Eq. 7 (eq:kl_mu), the KL bo
 alone, to which the joint bound of Eq. 3 reduces when the policy does not change.
 
 The threshold form (`step_to_target`; Klink et al., 2020) goes as near to the target as it can
-while the expected value stays above a bound V_LB:
+while the expected value stays at or above a threshold V_LB:
 
     min_p  KL(p || mu)    subject to  sum_i s_i [p(c_i) / q(c_i)] V_i >= V_LB,
                                       KL(q || p) <= epsilon.
@@ -70,14 +70,15 @@ class TriedContexts(NamedTuple):
 
 
 def step_to_target(
-    old: Gaussian, target: Gaussian, tried: TriedContexts, bound: float, epsilon: float
+    old: Gaussian, target: Gaussian, tried: TriedContexts, threshold: float, epsilon: float
 ) -> ContextStep:
-    """The threshold form: argmin_p KL(p || target), value(p) >= bound and KL(old || p) <= epsilon.
+    """argmin_p KL(p || target) such that value(p) >= threshold and KL(old || p) <= epsilon.
 
-    `bound` is V_LB, in the unit of the values. It should hold for `old`, where the solver starts.
+    This is the threshold form. `threshold` is V_LB, in the unit of the values. `old`, where the
+    solver starts, should reach it.
     """
     problem = _WhitenedProblem(old, target, tried)
-    return problem.solve(problem.kl_to_target, epsilon, bound)
+    return problem.solve(problem.kl_to_target, epsilon, threshold)
 
 
 def step_to_value(old: Gaussian, tried: TriedContexts, epsilon: float) -> ContextStep:
@@ -190,15 +191,15 @@ class _WhitenedProblem:
         by_L = -S_inverse @ second @ inverse.T + np.diag(1 / np.diag(L))
         return kl, self._gradient(S_inverse @ m, by_L, L)
 
-    def solve(self, objective: Function, epsilon: float, bound: float | None) -> ContextStep:
-        """The minimum of `objective` with KL(q || p) <= epsilon and, if given, value >= bound.
+    def solve(self, objective: Function, epsilon: float, threshold: float | None) -> ContextStep:
+        """The minimum of `objective` with KL(q || p) <= epsilon and, if given, value >= threshold.
 
-        The old distribution is kept if SciPy's SLSQP finds no better one that obeys the bounds.
+        The old distribution is kept if SciPy's SLSQP finds no better one within the constraints.
         """
         start = np.zeros(self._d + len(self._rows))
         constraints = [_at_least(self.kl_from_old, epsilon, sign=-1.0)]
-        if bound is not None:
-            constraints.append(_at_least(self.value, self._scaled(bound), sign=1.0))
+        if threshold is not None:
+            constraints.append(_at_least(self.value, self._scaled(threshold), sign=1.0))
         unit = max(1.0, abs(objective(start)[0]))  # the KL to a narrow target is thousands of nats
 
         def scaled(x: Array) -> tuple[float, Array]:
@@ -218,7 +219,7 @@ class _WhitenedProblem:
         kept = (
             np.isfinite(x).all()
             and self.kl_from_old(x)[0] <= epsilon * (1 + SLACK) + SLACK
-            and (bound is None or self.value(x)[0] >= self._scaled(bound) - SLACK)
+            and (threshold is None or self.value(x)[0] >= self._scaled(threshold) - SLACK)
             and objective(x)[0] <= objective(start)[0] + SLACK
         )
         if not kept:

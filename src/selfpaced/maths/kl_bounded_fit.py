@@ -228,7 +228,7 @@ class _Regression:
 
     @staticmethod
     def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "_Regression":
-        """Of `residuals` (N, d) from the old mean; `chol` is L of the old covariance."""
+        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance."""
         white = solve_lower(chol, residuals.T)  # (d, N)
         basis = _directions(features)
         seen = basis @ features.T  # (m, N)
@@ -301,7 +301,7 @@ def _smallest_eta(parts: list[_Regression], epsilon: float) -> float | None:
             return float(np.exp(high))
     tolerance = 1e-5
     root = brentq(excess, low, high, xtol=tolerance)
-    return float(np.exp(root + 2 * tolerance))  # on the side where the bound holds
+    return float(np.exp(root + 2 * tolerance))  # slightly above the root, where the bound holds
 
 
 def _policy_at(

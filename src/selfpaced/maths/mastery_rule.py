@@ -14,8 +14,8 @@ A step from q towards an aim p goes along the normalised geometric mean of both,
     q_t(c)  proportional to  q(c)^(1 - t) p(c)^t,
     with the largest t in [0, 1] such that KL(q_t || q) <= step.
 
-On the way the aim is the target with standard deviations of at least `least_deviation` (so that
-neighbouring contexts keep helping each other), and the target itself once the contexts are there.
+At first the aim is the target with standard deviations of at least `least_deviation`, so that
+neighbouring contexts keep helping each other. Once the contexts are there, it is the target itself.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from typing import Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
+from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive, check_share
 from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 
 Move = Literal["search", "on", "stay", "back"]
 MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")  # records store the index
-HALVINGS = 40  # of the interval in which a step's length is looked for
+HALVINGS = 40  # halvings of [0, 1] by which bisection finds the length t of a step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,27 +44,23 @@ class MasteryRule:
     mastered_from: float = 0.7
     """Success rate, from 0 to 1, from which the current contexts count as mastered.
 
-    0 moves on after every update, whatever succeeds.
+    At 0 the contexts move on after every update, even if no rollout succeeds.
     """
     lost_below: float = 0.35
     """Success rate below which mastered contexts count as lost again; 0 never steps back."""
     step: float = 0.1
     """KL(new || old), in nats, of one move of the contexts. Smaller is slower and safer."""
     least_deviation: float = 0.05
-    """Smallest standard deviation of contexts on their way, as a share of the box's width."""
+    """Smallest standard deviation of contexts before they arrive, as a share of the box's width."""
     search: bool = True
-    """Look for contexts that can be mastered at first.
+    """First search for contexts that can be mastered.
 
-    False: the initial contexts must be easy enough to be mastered as they are.
+    If False, the initial contexts must be easy enough to be mastered as they are.
     """
 
     def __post_init__(self) -> None:
         check_positive("step", self.step)
-        if check_positive("least_deviation", self.least_deviation) > 1.0:
-            raise ValueError(
-                f"least_deviation must be at most 1, the width of the box; "
-                f"got {self.least_deviation}"
-            )
+        check_share("least_deviation", self.least_deviation, "the width of the box")
         check_kind("search", self.search, bool)
         check_number("mastered_from", self.mastered_from)
         check_number("lost_below", self.lost_below)
@@ -85,7 +81,7 @@ class ContextMover:
         self._wide_target = with_variance_floor(target, self._least_variance)
         self.contexts = start
         self._mastered: Gaussian | None = None  # q*: the last contexts that were mastered
-        self._arrived = False  # at the wide target: from now on the aim is the target itself
+        self._arrived = False  # True once at the wide target; then the aim is the target itself
 
     def __repr__(self) -> str:
         return f"ContextMover(mean {self.contexts.mean.tolist()}, arrived {self._arrived})"
@@ -99,7 +95,7 @@ class ContextMover:
         return "back" if mastered < self._rule.lost_below else "stay"
 
     def move(self, move: Move) -> None:
-        """Carry out "on", "stay" or "back". A search is the learner's: see `follow_search`."""
+        """Carry out "on", "stay" or "back". Learners search themselves: see `follow_search`."""
         if move == "on":
             self._mastered = self.contexts
             self._arrived = self._arrived or self._wide_target.kl(self.contexts) <= self._rule.step

@@ -15,7 +15,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 
-ITERATIONS = 12  # at most
+ITERATIONS = 12  # largest number of iterations of one fit
 TOLERANCE = 5e-3  # nats per point: fitting ends once no mixture's log-likelihood gains more
 
 
@@ -29,7 +29,7 @@ class Mixture(NamedTuple):
     covariances: Array
     """(k, d, d): the covariance of each component."""
     log_likelihood: float
-    """Of all the data that it was fitted to, in nats, before the last iteration's changes."""
+    """Log-likelihood of the fitted data, in nats, before the last iteration's changes."""
 
     def __repr__(self) -> str:
         k, d = self.means.shape

@@ -25,7 +25,7 @@ NARROWING = 3.0
 def squared_distances(policy: LinearGaussianPolicy, contexts: Array, thetas: Array) -> Array:
     """(n,): delta_i, squared distances of `thetas` from the mean of the `policy` that drew them.
 
-    In units of the policy's standard deviations (Mahalanobis).
+    They are in units of the policy's standard deviations (Mahalanobis distances).
     """
     white = solve_lower(policy.chol, (thetas - policy.mean(contexts)).T)
     return np.asarray((white**2).sum(axis=0))
@@ -35,7 +35,7 @@ def evidence_for_narrower_policy(distances: Array, weights: Array) -> float:
     """Nats per dimension, 0 or less: how much nearer weighted samples lie than samples in general.
 
     Each of the squared `distances` (n,) is from the policy that drew the sample. Distances from
-    the present policy would be short wherever weight was before, for it was fitted to that.
+    the present policy would be too short for samples with weight, because it was fitted to them.
     """
     return min(0.0, 0.5 * float(np.log(weights @ distances / distances.mean())))
 
@@ -60,7 +60,7 @@ def floor_without_disasters(rewards: Array, usual: float, floor: float) -> float
     """A temperature floor for `rewards` (n,), as a share of their standard deviation.
 
     It equals `floor` times the standard deviation of the rewards with everything worse than
-    `usual` raised to it. A crash that costs a thousand times what can be gained would otherwise
-    be all that the temperature looks at.
+    `usual` raised to it. Otherwise a crash that costs a thousand times what can be gained would
+    alone determine the temperature.
     """
     return floor * float(np.maximum(rewards, usual).std() / rewards.std())

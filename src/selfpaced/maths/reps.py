@@ -88,7 +88,7 @@ class Term:
     base: Array
     """(N,): the part of x that does not depend on V."""
     sign: float
-    """Of V in x: -1 in the advantage R - V, 1 in beta."""
+    """Sign of V in x: -1 in the advantage R - V, 1 in beta."""
     offset: float
     """Added to eta: alpha for the contexts, 0 for the policy."""
 
@@ -178,7 +178,7 @@ def sprl_dual(
 def creps_dual(
     rewards: Array, features: Array, mean_features: Array, *, epsilon: float, ridge: float
 ) -> Dual:
-    """The dual G(eta, V) of C-REPS, of the unnumbered formula in Sec. 2.
+    """The dual G(eta, V) of C-REPS, the unnumbered formula in Sec. 2.
 
     G = eta eps + E_mu[V(c)] + soft_max(A, eta) with A = R - V. The paper's formula leaves out
     E_mu[V(c)] = mean_features^T v, without which the dual falls without bound as V grows; see
@@ -189,7 +189,7 @@ def creps_dual(
 
 
 class Minimum(NamedTuple):
-    """Where the minimiser stopped, and how exact a minimum that is."""
+    """The point at which the minimiser stopped, and how exact a minimum it is."""
 
     z: Array
     """(one eta per term, v)."""
@@ -345,7 +345,7 @@ class Weights(NamedTuple):
     eta_p: float
     """Temperature of the policy's weights, in the unit of the reward; eta in C-REPS."""
     eta_mu: float
-    """Temperature of the contexts' weights without alpha, in the unit of the reward; or 0."""
+    """Temperature of the contexts' weights, less alpha, in the unit of the reward; 0 in C-REPS."""
     multipliers: Array
     """All etas and v at the minimum, in the unit of the reward; the next solve starts there."""
     steps: int

@@ -47,6 +47,14 @@ class Schedule(Protocol):
         ...
 
 
+def checked_alpha(schedule: Schedule, progress: Progress) -> float:
+    """alpha of `schedule` at `progress`; raise a ValueError unless it is finite and at least 0."""
+    alpha = schedule.alpha(progress)
+    if not (np.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"schedule must give a finite alpha of at least 0; got {alpha}")
+    return alpha
+
+
 @dataclass(frozen=True, kw_only=True)
 class FractionOfReward:
     """The paper's schedule: alpha times the KL to the target makes up a share of the mean reward.

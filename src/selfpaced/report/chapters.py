@@ -21,7 +21,7 @@ def chapters_of(paths: Sequence[Path]) -> tuple[list[Chapter], list[str]]:
     `paths` are folders of runs or packed files. A path that does not exist, a run that is not
     finished or has damaged results, and a damaged scene are no errors: the sentences name them.
     """
-    missing = [f"There is no {path}." for path in paths if not path.exists()]
+    missing = [f"{path} does not exist." for path in paths if not path.exists()]
     there = [path for path in paths if path.exists()]
     with warnings.catch_warnings(record=True) as damaged:
         warnings.simplefilter("always")

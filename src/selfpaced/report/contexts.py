@@ -120,7 +120,7 @@ def _densities(
         sample = sample_of(record, len(info.low))
         if sample is None:
             axes.fill_between(x, y, color=colour, alpha=0.35, linewidth=0, label=label)
-        else:  # this Gaussian has only their mean and variance
+        else:  # not Gaussian: the curve only has the contexts' mean and variance
             axes.plot(x, y, color=colour, linewidth=1, label=label)
             axes.vlines(sample[:, k], -(row + 1) * RUG, -row * RUG, color=colour, linewidth=1.2)
     below = RUG * len(records) if any("context_sample" in record for record in records) else 0.0

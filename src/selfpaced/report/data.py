@@ -113,7 +113,17 @@ def stored_runs(*paths: str | Path) -> list[StoredRun]:
             runs += finished_runs(path)
             for file in sorted(path.glob("*.packed")):
                 runs += read_packed(file)
+    return unique_runs(runs)
+
+
+def unique_runs(runs: list[StoredRun]) -> list[StoredRun]:
+    """`runs` without repetitions: of one seed the longest counts.
+
+    Raise a ValueError if runs of one algorithm have different specs, and warn if they were made by
+    different code.
+    """
     first: dict[tuple[str, str], StoredRun] = {}
+    longest: dict[tuple[str, str, int], StoredRun] = {}
     for run in runs:
         other = first.setdefault((run.experiment, run.algorithm), run)
         name = f"runs of {run.algorithm} on {run.experiment}"
@@ -124,7 +134,17 @@ def stored_runs(*paths: str | Path) -> list[StoredRun]:
             )
         if edited := edited_code(run.spec, other.spec):
             warnings.warn(f"{name} were made by different code: {'; '.join(edited)}", stacklevel=2)
-    return list({(r.experiment, r.algorithm, r.seed): r for r in runs}.values())
+        if "earlier_code" in run.spec:
+            warnings.warn(
+                f"{run.algorithm} on {run.experiment}, seed {run.seed}, was continued after the "
+                "code had been edited",
+                stacklevel=2,
+            )
+        key = run.experiment, run.algorithm, run.seed
+        known = longest.setdefault(key, run)
+        if int(run.result["iterations"]) > int(known.result["iterations"]):
+            longest[key] = run
+    return list(longest.values())
 
 
 def infos(runs: list[StoredRun], *paths: str | Path) -> dict[str, ExperimentInfo]:

@@ -188,7 +188,7 @@ def health_curves(members: list[Group], title: str) -> Any | None:
 def comparison(members: list[Group], title: str) -> Any:
     """A figure of final success rates and rewards, and paired differences to the first group.
 
-    All with 95% bootstrap intervals over the seeds.
+    All have 95% bootstrap intervals over the seeds.
     """
     figure = new_figure(9, 0.5 * len(members) + 1.6)
     panels = figure.subplots(1, 3)

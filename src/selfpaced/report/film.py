@@ -34,7 +34,7 @@ def drawn_frames(task: Any, context: Array, path: Array) -> Frames:
 
 
 def write_film(frames: Frames, path: Path) -> int:
-    """Write `frames` as an mp4 to `path`, and a filmstrip beside it as a PNG; return how many.
+    """Write `frames` as an mp4 to `path`, with a filmstrip beside it (PNG); return their number.
 
     A missing folder is made. Raise a ValueError if there is no frame.
     """

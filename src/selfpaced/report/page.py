@@ -42,7 +42,7 @@ from selfpaced.store.health import findings, summarised
 from selfpaced.store.reading import StoredRun
 from selfpaced.types import State
 
-FORMATS = ("pdf", "png", "svg")  # in which `write_figures` saves every figure
+FORMATS = ("pdf", "png", "svg")  # file formats of the figures that `write_figures` saves
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Chapter:
     members: list[Group]
     """Its finished runs, one group per algorithm."""
     scene: State | None
-    """What `selfpaced scene` has computed; None if nobody has called it."""
+    """What `selfpaced scene` has computed; None if it has not been run."""
     experiment: Experiment | None
     """The experiment, for its configurations; None if it cannot be imported."""
     task: Any | None
@@ -137,7 +137,7 @@ def svg(figure: Any, salt: str) -> str:
 
 
 def write_figures(chapters: list[Chapter], out: Path) -> int:
-    """Write every figure as PDF, PNG and SVG below `out`; return how many figures."""
+    """Write every figure as PDF, PNG and SVG below `out`; return the number of figures."""
     count = 0
     out.mkdir(parents=True, exist_ok=True)
     for chapter in chapters:
@@ -263,7 +263,7 @@ def _health(members: list[Group]) -> str:
                 f'<p class="finding"><b>{escape(name_of(group.algorithm))} {finding.kind}</b>, '
                 f"{who}: {escape(finding.shown_by)}. To try: {escape(finding.to_try)}.</p>"
             )
-    return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known ailments.</p>'}"
+    return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known problems.</p>'}"
 
 
 def slider(group: Group, info: ExperimentInfo) -> str:

@@ -19,8 +19,8 @@ def commands_of(
 ) -> list[str]:
     """The commands that reproduce these runs; comments name what no option can set.
 
-    `members` are groups of one experiment. Without the `experiment` itself nobody knows which
-    fields of a configuration were changed, so the commands change none.
+    `members` are groups of one experiment. Without the `experiment` itself it is not
+    known which fields of a configuration were changed, so the commands change none.
     """
     commands: list[str] = []
     reference = info.reference or info.name
@@ -33,7 +33,7 @@ def commands_of(
         options, others = _overrides(group, experiment)
         commands.append(shlex.join([*words, *options]))
         if others:
-            commands.append(f"# and what no option sets: {', '.join(others)}")
+            commands.append(f"# and these values, which no option can set: {', '.join(others)}")
     return commands
 
 

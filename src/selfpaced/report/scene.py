@@ -1,4 +1,4 @@
-"""What figures need a simulation for, computed once and stored: pictures of tasks, landscapes."""
+"""Pictures of tasks and reward landscapes, which need a simulation: computed once and stored."""
 
 import io
 import warnings
@@ -15,7 +15,7 @@ from selfpaced.store.files import read_npz, write_atomically
 from selfpaced.tasks.mujoco import camera
 from selfpaced.types import Problem, State
 
-SUFFIX = ".scene"  # of the file beside an experiment's results
+SUFFIX = ".scene"  # ending of the file that lies beside an experiment's results
 # Where in the box tasks are shown besides the target's mean: shares of its width, repeated over
 # the dimensions.
 PLACES = ((0.2, 0.2), (0.85, 0.4))
@@ -56,7 +56,7 @@ def _landscape(task: Any, _: Array) -> State:
 
 
 def _contexts(problem: Problem) -> Array:
-    """(3, d): where tasks are shown: at PLACES, and at the target's mean."""
+    """(3, d): the contexts at which tasks are shown: those at PLACES, and the target's mean."""
     box = problem.task.context_space
     shares = [np.resize(place, box.dimension) for place in PLACES]
     return np.array([*(box.low + share * box.width for share in shares), problem.target.mean])
@@ -70,8 +70,8 @@ def write_scene(scene: State, path: Path) -> None:
 
 
 def read_scene(path: Path) -> State:
-    """The scene in the file `path`; a ValueError if it is damaged."""
+    """The scene in the file `path`; raise a ValueError if it is damaged."""
     try:
         return read_npz(path.read_bytes())
     except ValueError as error:
-        raise ValueError(f"{path} is no scene: {error}") from error
+        raise ValueError(f"{path} is not a scene file: {error}") from error

@@ -1,4 +1,4 @@
-"""What can be said about algorithms from a handful of seeds."""
+"""Comparisons of algorithms with few seeds: bootstrap intervals, paired differences, best half."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ LEVEL = 0.95  # confidence level of an interval
 def bootstrap(values: Array) -> tuple[float, float, float]:
     """Mean of `values` (n,) and the ends of its 95% percentile-bootstrap interval.
 
-    Three times nan if there are no values, or if one is nan. The seed is fixed: the same values
-    give the same interval.
+    All three are nan if there are no values, or if one is nan. The bootstrap's seed is fixed, so
+    that the same values give the same interval.
     """
     if len(values) == 0 or np.isnan(values).any():
         return np.nan, np.nan, np.nan
@@ -26,8 +26,8 @@ def bootstrap(values: Array) -> tuple[float, float, float]:
 def paired(one: Group, other: Group, name: str) -> tuple[int, float, float, float]:
     """Number of shared seeds, then mean and 95% interval of the difference in the final `name`.
 
-    `name` is an entry of the result, as "target_reward"; the difference is `one` minus `other`.
-    It is paired, for the same seed gives both algorithms the same random streams.
+    `name` is an entry of the result, such as "target_reward"; the difference is `one` minus
+    `other`. It is paired, because a seed gives both algorithms the same random streams.
     """
     mine, theirs = ({run.seed: run.result[name] for run in group.runs} for group in (one, other))
     shared = sorted(mine.keys() & theirs.keys())

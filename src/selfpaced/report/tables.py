@@ -39,11 +39,16 @@ HEADERS = (
     *("algorithm", "n", "success", "worst", "rescored", "reward", "at mean", "50%", "90%"),
     *("rollouts", "CPU s"),
 )
-DROPPED_FIRST = ("rollouts", "at mean", "CPU s")  # left out, in this order, for want of room
+DROPPED_FIRST = (
+    "rollouts",
+    "at mean",
+    "CPU s",
+)  # left out in this order if the terminal is too narrow
 DROPPED_EMPTY = ("rescored",)  # left out where no run has a value
 CAPTION = (
-    "n seeds; success and reward on the target: median [10%, 90%]; worst: least success of a seed; "
-    "rescored: success in the task's truer version; "
+    "n: seeds; success and reward on the target: median [10%, 90%]; "
+    "worst: lowest success of a seed; "
+    "rescored: success in the problem's final_task, a more faithful simulation; "
     "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success"
 )
 

@@ -11,7 +11,7 @@ from selfpaced.store.reading import StoredRun
 
 
 def write_events(runs: list[StoredRun], out: Path) -> int:
-    """Write every scalar metric of `runs` over iterations below `out`; return how many runs.
+    """Write every scalar metric of `runs` over iterations below `out`; return their number.
 
     Event files that are already there are replaced.
     """

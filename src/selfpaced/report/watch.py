@@ -37,10 +37,10 @@ def film_of(folder: Path, context: Sequence[float] | None = None, seed: int = 0)
 def stored_policy_at(folder: Path, context: Sequence[float] | None) -> tuple[Any, Policy, Array]:
     """Task and policy of the finished run in `folder`, and the context (d,) to show.
 
-    That is the target's mean if none is given.
+    The context is the target's mean if none is given.
     """
     if not (folder / "result.json").exists():
-        raise ValueError(f"run must be the folder of a finished run; {folder} is none")
+        raise ValueError(f"run must be the folder of a finished run; {folder} is not")
     run = read_run(folder)
     if run.policy is None:
         raise ValueError(f"run must have a policy; the one in {folder} is kept by its own script")

@@ -8,7 +8,7 @@ functions here, so that the rest of the library knows today's names only.
 from collections.abc import Callable
 from typing import Any, cast
 
-from selfpaced.types import Record
+from selfpaced.types import Record, State
 
 Plain = dict[str, Any]  # a configuration as plain data, with its "type"
 
@@ -32,6 +32,32 @@ def upgraded_spec(spec: dict[str, Any]) -> dict[str, Any]:
 def upgraded_record(record: Record) -> Record:
     """`record` with today's names of metrics."""
     return {METRICS.get(name, name): value for name, value in record.items()}
+
+
+def upgraded_state(state: State) -> State:
+    """The state in a checkpoint, with today's names of what SPRL and teachers keep.
+
+    A self-paced teacher was one class for three; each of today's finds what it needs.
+    """
+    upgraded: State = {}
+    for name, value in state.items():
+        inside, dot, last = name.rpartition(".")
+        if inside.endswith("pace"):
+            inside = inside.removesuffix("pace") + "mover"
+        elif last == "ability":
+            last = "judge"
+        elif f"{inside}{dot}asked_densities" in state:
+            last = {"asked": "issued", "asked_densities": "issued_densities"}.get(last, last)
+            if last == "reached":
+                upgraded[f"{inside}{dot}arrived"] = value[1]
+        upgraded[f"{inside}{dot}{last}"] = value
+    return upgraded
+
+
+def old_algorithm_name(experiment: str, algorithm: str) -> str:
+    """What `algorithm` of a registered experiment was called when folders were named after it."""
+    names = TEACHERS if experiment == "pointmass-ppo" else ALGORITHMS if experiment in OURS else {}
+    return next((old for old, new in names.items() if new == algorithm), algorithm)
 
 
 def _algorithm(spec: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
         seed, first = members[0]
         seeds = ", ".join(str(s) for s, _ in members[:SHOWN_SEEDS])
         rest = f" and {len(members) - SHOWN_SEEDS} more" if len(members) > SHOWN_SEEDS else ""
-        who = f"seed {seed}" if len(members) == 1 else f"seeds {seeds}{rest}; of seed {seed}"
+        who = f"seed {seed}" if len(members) == 1 else f"seeds {seeds}{rest}; for seed {seed}"
         summary.append((who, first))
     return summary
 
@@ -106,7 +106,7 @@ def _stalled(records: list[Record]) -> Finding | None:
         "stalled",
         f"the KL to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} in the last third, "
         f"while {rate:.0%} of the rollouts on the current contexts succeeded",
-        "a larger weight of the target (zeta or alpha_max), or a higher variance floor",
+        "a larger zeta or alpha_max, which weigh the target more, or a higher variance floor",
     )
 
 
@@ -125,9 +125,9 @@ def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
         return None
     return Finding(
         "collapsed",
-        f"the policy's deviations are {width:.1g} of what they were, and {recent:.0%} of the "
-        "rollouts succeed: it can no longer find anything better",
-        "a smaller epsilon, more samples per update, or, of SPRL, a lower bound on the entropy "
+        f"the policy's standard deviations are {width:.1g} of the initial ones, and "
+        f"{recent:.0%} of the rollouts succeed: it can no longer find anything better",
+        "a smaller epsilon, more samples per update, or, with SPRL, a lower bound on the entropy "
         "(min_entropy)",
     )
 
@@ -144,7 +144,7 @@ def _narrow(records: list[Record]) -> Finding | None:
         "collapsed",
         f"the contexts' variance sat on its floor in {share:.0%} of the last iterations, "
         f"{kl[-1]:.3g} nats from the target",
-        "a higher variance floor, or a larger weight of the target (zeta)",
+        "a higher variance floor, or a larger zeta, which weighs the target more",
     )
 
 
@@ -156,7 +156,7 @@ def _starved(records: list[Record]) -> Finding | None:
         if values.size and np.median(values) < FEW:
             return Finding(
                 "starved",
-                f"half of the updates of the {of} that were looked at rest on fewer than "
+                f"half of the checked updates of the {of} use fewer than "
                 f"{np.median(values):.1f} effective samples",
                 "more samples per update (n_samples), a longer buffer (buffer_size), or a "
                 "smaller epsilon",
@@ -197,7 +197,11 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     flags = not np.isnan(success).all()
     if not flags and kl[-1] < ARRIVED and np.median(_column(records, "move")[-third:]) == ON:
         return None  # at the target, which is mastered by its rewards
-    bound = "" if flags else "; without successes, Mastery(reward_threshold=...), or a lower one"
+    threshold = (
+        ""
+        if flags
+        else "; if the task reports no successes, set or lower Mastery(reward_threshold=...)"
+    )
     nearest = kl[: len(kl) - third].min()
     rate = f"{np.median(lately):.0%}"
     # With a reward_threshold, what is mastered differs from what succeeds.
@@ -208,14 +212,14 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         return Finding(
             "unreachable",
             f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
-            "easier initial contexts, more samples per update (n_samples), a reward that says "
-            f"more{bound}",
+            "easier initial contexts, more samples per update (n_samples), a reward that grows "
+            f"before success{threshold}",
         )
     if kl[-1] < ARRIVED:
         return Finding(
             "unreachable",
             f"the contexts are at the target, and in the last third {share}",
-            f"{to_try}{bound}",
+            f"{to_try}{threshold}",
         )
     if 1 - kl[-third:].min() / max(nearest, 1e-12) > STILL:
         return None
@@ -223,5 +227,5 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         "unreachable",
         f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
         f"third {share}",
-        f"{to_try}{bound}",
+        f"{to_try}{threshold}",
     )

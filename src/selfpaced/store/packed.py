@@ -27,7 +27,7 @@ from selfpaced.store.experiment_info import ExperimentInfo, info_from_json, writ
 from selfpaced.store.files import plain
 from selfpaced.store.locking import Locked
 from selfpaced.store.reading import StoredRun, finished_iterations, recorded_iterations
-from selfpaced.store.spec import ask_for, run_folder
+from selfpaced.store.spec import CODE_KEYS, ask_for, run_folder
 from selfpaced.store.writing import RunWriter
 from selfpaced.types import AnyArray, Record
 
@@ -182,7 +182,8 @@ def _pack_group(
     if paths and len({path.shape for path in paths}) == 1:
         columns["trajectories"] = _compact(np.array(paths), exact=False)
     about = {
-        "spec": {k: v for k, v in runs[0].spec.items() if k != "seed"},
+        "spec": {k: v for k, v in runs[0].spec.items() if k not in ("seed", *CODE_KEYS)},
+        "code": [{k: run.spec[k] for k in CODE_KEYS if k in run.spec} for run in runs],
         "seeds": [run.seed for run in runs],
         "results": [run.result for run in runs],
         "cpu_seconds": [round(run.cpu_seconds, 2) for run in runs],
@@ -212,6 +213,7 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
     }
     metrics = {METRICS.get(name, name): values for name, values in stored.items()}
     known = {name: _is_known(values) for name, values in metrics.items()}
+    codes: list[dict[str, Any]] = about.get("code") or [{}] * len(about["seeds"])
     runs: list[StoredRun] = []
     for i, (seed, result) in enumerate(zip(about["seeds"], about["results"], strict=True)):
         records: list[Record] = []
@@ -229,7 +231,7 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
         paths = columns.get("trajectories")
         runs.append(
             StoredRun(
-                spec=upgraded_spec({**about["spec"], "seed": seed}),
+                spec=upgraded_spec({**about["spec"], "seed": seed, **codes[i]}),
                 records=records,
                 result={k: math.nan if v is None else v for k, v in result.items()},
                 cpu_seconds=about["cpu_seconds"][i],

@@ -169,7 +169,7 @@ def read_cpu_seconds(folder: Path) -> float:
 def read_error(folder: Path) -> str | None:
     """Why the run in `folder` failed; None if it did not."""
     path = folder / "error.json"
-    return str(read_json(path)["error"]) if path.exists() else None
+    return str(read_json(path).get("error", "unknown")) if path.exists() else None
 
 
 def _parsed(line: bytes) -> Record:

@@ -5,12 +5,13 @@ seed and, where a user's own code is involved, fingerprints of that code. A run'
 part of it: asking for more iterations continues the run.
 """
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from selfpaced.names import checked_name
-from selfpaced.store.compatibility import upgraded_spec
+from selfpaced.store.compatibility import old_algorithm_name, upgraded_spec
 from selfpaced.store.files import (
     json_bytes,
     read_json,
@@ -18,15 +19,25 @@ from selfpaced.store.files import (
     vouched_json,
     write_atomically,
 )
+from selfpaced.store.locking import is_locked
 
 FORMAT = 2
-"""Version of the files in a run's folder. 1: no checksums in spec and result, no code."""
-WITHOUT_CODE = ("code", "earlier_code")  # keys of a spec that say by which code a run was made
+"""Version of the files in a run's folder. Format 1 had neither checksums nor fingerprints."""
+CODE_KEYS = ("code", "earlier_code")  # keys of a spec that say by which code a run was made
 
 
 def run_folder(out: Path, experiment: str, algorithm: str, seed: int) -> Path:
-    """The folder of one run below `out`."""
-    return out / checked_name(experiment) / checked_name(algorithm) / f"seed-{seed:03d}"
+    """The folder of one run below `out`.
+
+    Runs of an algorithm that was renamed since stay in the folder with its old name, if there is
+    one, and are continued there.
+    """
+    runs = out / checked_name(experiment)
+    folder = runs / checked_name(algorithm)
+    old = runs / old_algorithm_name(experiment, algorithm)
+    if old.is_dir() and not folder.is_dir():
+        folder = old
+    return folder / f"seed-{seed:03d}"
 
 
 def run_folders(out: Path) -> list[Path]:
@@ -36,7 +47,10 @@ def run_folders(out: Path) -> list[Path]:
 
 def read_spec(folder: Path) -> dict[str, Any]:
     """The spec of the run in `folder`, in today's format; a ValueError if it is damaged."""
-    return upgraded_spec(read_vouched_json(folder / "spec.json"))
+    try:
+        return upgraded_spec(read_vouched_json(folder / "spec.json"))
+    except ValueError as error:
+        raise ValueError(f"{error}. Remove {folder} and run it again") from error
 
 
 def write_spec(folder: Path, spec: dict[str, Any]) -> None:
@@ -54,21 +68,24 @@ def check_spec(folder: Path, spec: dict[str, Any], *, accept_edited_code: bool =
     stored = read_spec(folder)
     if found := list(differences(without_code(spec), without_code(stored))):
         raise ValueError(
-            f"{folder} holds a run with another spec: {'; '.join(found)}. "
-            "Choose another --out, or remove that folder"
+            f"{folder} holds a run of another configuration, problem or seed: {'; '.join(found)}. "
+            "Choose another folder (--out, or out= in Python), or remove that one"
         )
+    known, here = (found.get("code", {}).get("selfpaced") for found in (stored, spec))
+    if known and here and known != here:
+        warnings.warn(f"{folder} holds a run of selfpaced {known}; this is {here}", stacklevel=2)
     edited = edited_code(spec, stored)
     if edited and not accept_edited_code:
         raise ValueError(
             f"{folder} holds a run that was made by other code: {'; '.join(edited)}. "
-            "Choose another --out, remove that folder, or mix both on purpose with "
-            "--accept-edited-code"
+            "Choose another folder (--out, or out= in Python), remove that one, or mix both on "
+            "purpose with --accept-edited-code (accept_edited_code=True)"
         )
 
 
 def without_code(spec: dict[str, Any]) -> dict[str, Any]:
     """`spec` without the fingerprints of code."""
-    return {key: value for key, value in spec.items() if key not in WITHOUT_CODE}
+    return {key: value for key, value in spec.items() if key not in CODE_KEYS}
 
 
 def edited_code(spec: dict[str, Any], stored: dict[str, Any]) -> list[str]:
@@ -77,8 +94,6 @@ def edited_code(spec: dict[str, Any], stored: dict[str, Any]) -> list[str]:
     if asked is None or known is None:
         return []
     words: list[str] = []
-    if asked["selfpaced"] != known["selfpaced"]:
-        words.append(f"selfpaced was {known['selfpaced']} and is {asked['selfpaced']}")
     old, new = known["sources"], asked["sources"]
     for name in sorted({*old, *new}):
         if name not in new:
@@ -101,7 +116,7 @@ def ask_for(
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "spec.json").exists():
         write_spec(folder, spec)
-    elif edited_code(spec, stored := read_spec(folder)):
+    elif edited_code(spec, stored := read_spec(folder)) and not is_locked(folder):
         earlier = [*stored.get("earlier_code", []), stored["code"]]
         write_spec(folder, {**spec, "earlier_code": earlier})
     if asked_iterations(folder) < iterations:

@@ -50,12 +50,12 @@ def status(out: Path) -> list[RunStatus]:
 
 def _status(folder: Path) -> RunStatus:
     try:
-        spec = read_spec(folder)
-    except ValueError as error:  # damaged: its place still says what it was
+        spec, asked = read_spec(folder), asked_iterations(folder)
+    except ValueError as error:  # the folder's path still names experiment, algorithm and seed
         name = {"experiment": folder.parents[1].name, "algorithm": folder.parent.name}
-        spec = {**name, "seed": int(folder.name.removeprefix("seed-"))}
+        spec = {**name, "seed": folder.name.removeprefix("seed-").lstrip("0") or "0"}
         return RunStatus(folder, spec, "failed", 0, 0, str(error))
-    asked, finished, error = asked_iterations(folder), finished_iterations(folder), None
+    finished, error = finished_iterations(folder), None
     if finished and finished >= asked:
         state, iteration = "done", finished
     else:

@@ -32,6 +32,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import mean_of_known
 from selfpaced.maths.policy import Policy
+from selfpaced.store.compatibility import upgraded_state
 from selfpaced.store.files import (
     json_bytes,
     npz_bytes,
@@ -130,7 +131,7 @@ class RunWriter:
             else:
                 self.problems.append("metrics.jsonl is damaged; the run starts again")
         if self._lines < finished_iterations(self.folder):
-            (self.folder / "result.json").unlink()  # the run starts again; a longer one keeps it
+            (self.folder / "result.json").unlink()  # the checkpoint is older: the run starts again
         if not path.exists() or path.read_bytes() != kept:
             write_atomically(path, kept)  # drops a torn line, and lines after the checkpoint
         self._metrics, self._crc = path.open("ab"), zlib.crc32(kept)
@@ -244,7 +245,7 @@ class RunWriter:
         if not path.exists():
             return None
         try:
-            return read_npz(path.read_bytes())
+            return upgraded_state(read_npz(path.read_bytes()))
         except ValueError as error:
             self.problems.append(f"checkpoint.npz is damaged ({error}); the run starts again")
             return None

@@ -28,13 +28,15 @@ START = np.array([0.0, 0.58760536, 0.0, 1.36004913, 0.0, -0.32072943, -1.57])  #
 JOINT_LOWS = np.array([-2.6, -1.985, -2.8, -0.9, -4.55, -1.5707, -2.7])  # joints' ranges, in rad
 JOINT_HIGHS = np.array([2.6, 1.985, 2.8, 3.14159, 1.25, 1.5707, 2.7])
 MOVING = (1, 3, 5)  # joints 2, 4, 6 counted from one; the paper calls them first, third, fifth
-BASES, ALL_BASES = 5, 9  # bases with a weight, and all
-USED = slice(2, 7)  # those with a weight; without the outer ones movements begin and end at rest
+BASES, ALL_BASES = 5, 9  # number of bases that have a weight, and of all bases
+USED = slice(
+    2, 7
+)  # bases that have a weight; without the outer ones, movements begin and end at rest
 CENTRES, WIDTH = np.linspace(-0.01, 1.01, ALL_BASES), 0.0035  # c_j and L, for times in [0, 1]
 WEIGHT_SCALE = float(np.sqrt(0.02))  # weights of the bases: w = WEIGHT_SCALE * theta
 COST = 0.07  # reward that is subtracted per unit of |w|^2
-SUCCESS_RADIUS = 0.05  # largest distance to the goal of a success, times the cup's scale
-INNER_RADIUS = 0.0336  # of the cup at scale 1, in metres
+SUCCESS_RADIUS = 0.05  # largest distance of a caught ball from the goal, for a cup of scale 1
+INNER_RADIUS = 0.0336  # inner radius of the cup at scale 1, in metres
 FLOOR, RIM = -0.0055, 0.0756  # heights over the goal of the cup's floor and rim, in metres
 # Limits of what is sent to a real robot. Controllers take up to 1000 set points per second (the
 # WAM's takes 500); with fewer than 10, the turns of the movement, which take 0.2 s, get lost.
@@ -139,7 +141,7 @@ class BallInACup:
         return self._rollouts.simulate(contexts[:, 0], *set_points(thetas))
 
     def movement(self, theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
-        """Times (t,), joint positions and velocities (t, 7) for a robot; see the function below."""
+        """Times (t,), joint positions and velocities (t, 7) for a robot; see `movement`."""
         return movement(theta, frequency, speed)
 
     def picture(self, context: Array) -> Picture:

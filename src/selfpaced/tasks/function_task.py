@@ -54,7 +54,7 @@ class FunctionTask:
         return task_repr(self, function_name(self._function))
 
     def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
-        """Rewards and successes of one rollout per row; successes are nan without any."""
+        """Rewards and successes of one rollout per row; nan for successes that are not returned."""
         contexts, thetas = checked_batch(self, contexts, thetas)
         self.last_batch = contexts.copy(), thetas.copy()
         arguments = (contexts, thetas, rng) if self._noisy else (contexts, thetas)
@@ -73,7 +73,7 @@ class FunctionTask:
 
 
 def reward_and_success(result: Any) -> tuple[Any, Any]:
-    """What a reward function returned, as (rewards, successes); successes is None without any."""
+    """What a reward function returned, as (rewards, successes); None if there are no successes."""
     if isinstance(result, tuple):
         values = cast(tuple[Any, ...], result)
         if len(values) != 2:

@@ -79,7 +79,7 @@ class Gate:
     def landscape(self) -> dict[str, AnyArray]:
         """Data of the appendix's figure: paths and rewards as the first set point's x varies.
 
-        For three gates, without noise; the other parameters are those of a stable controller.
+        There are three gates and no noise; the other parameters are those of a stable controller.
         "paths" is (3, k, t, 2), "rewards" (3, m) and "varied", the set point's x, (m,). The other
         entries are what a figure draws beside them: the walls, the goal, labels and limits.
         """
@@ -130,7 +130,7 @@ def reward(distance: Array, effort: Array) -> Array:
     """kappa exp(-distance) - nu effort, not below REWARD_FLOOR (appendix, "General Aspects").
 
     The paper says that the reward is clipped to be above 0: its experiments learn from this reward
-    plus 100. Here `Problem.reward_shift` adds the 100 for learners, and for nobody else.
+    plus 100. Here `Problem.reward_shift` adds the 100, for learners only.
     """
     return np.maximum(REWARD_FLOOR, KAPPA * np.exp(-np.minimum(300.0, distance)) - NU * effort)
 
@@ -150,7 +150,7 @@ def point_mass(thetas: Array, noise: Array) -> tuple[Array, Array]:
     n = len(thetas)
     disturbance = np.empty((STEPS, 2, n))  # time is the first axis: the loop reads step by step
     np.multiply(DT, np.array(DRIFT)[:, None] + noise.transpose(1, 2, 0), out=disturbance)
-    step = _affine_step(thetas[:, :7], WALL_Y)  # of the controller that acts now, row by row
+    step = _affine_step(thetas[:, :7], WALL_Y)  # step of each row's present controller
     below = _affine_step(thetas[:, 7:], GOAL[1])
     states = np.ones((STEPS + 1, 3, n))
     states[0, :2] = np.array(START)[:, None]

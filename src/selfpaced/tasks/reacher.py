@@ -40,11 +40,13 @@ WALL_Z, WALL_HALF_HEIGHT = 0.45, 0.06
 OBSTACLE_Z, OBSTACLE_HALF_HEIGHT = 0.45, 0.05
 OBSTACLE_HALF_WIDTH = 0.025
 YAWS = np.array([-0.5, -0.2, 1.7, 0.4])  # angles of the four obstacles about z, in rad
-DIRECTIONS = np.stack([np.cos(YAWS), np.sin(YAWS)], axis=1)  # (4, 2): of their long sides
+DIRECTIONS = np.stack(
+    [np.cos(YAWS), np.sin(YAWS)], axis=1
+)  # (4, 2): directions of their long sides
 FIXED_ENDS = np.array([[1.14, 0.92], [1.47, 0.65]])  # ends of obstacles 1 and 2 that stay in place
 GROWS = np.array([1.0, -1.0])  # 1: they grow along their direction; -1: against it
-FIXED_CENTRES = np.array([[1.16, 0.65], [1.23, 0.52]])  # of obstacles 3 and 4
-FIXED_HALF_LENGTHS = np.array([0.08, 0.11])  # of obstacles 3 and 4
+FIXED_CENTRES = np.array([[1.16, 0.65], [1.23, 0.52]])  # centres of obstacles 3 and 4
+FIXED_HALF_LENGTHS = np.array([0.08, 0.11])  # half-lengths of obstacles 3 and 4
 
 BASES = 20  # basis functions over time, for each of x and y
 TIMES = np.linspace(0.0, 1.0, STEPS)

@@ -137,7 +137,7 @@ class _Processes:
         try:
             return self._map(rows)
         except BaseException:
-            self.close()  # or replies that are still to come would be read as those of later rows
+            self.close()  # otherwise late replies would be read as those of later rows
             raise
 
     def _map(self, rows: list[Row]) -> list[tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""Teachers: each chooses contexts and knows nothing of who learns. One curriculum a file.
+"""Teachers choose contexts; they know nothing of the learner. There is one teacher per file.
 
 A new teacher is a file here and a line in `TEACHERS`; `tests/contracts/test_teachers.py` then
 covers it.
@@ -30,7 +30,7 @@ TEACHERS: dict[str, TeacherConfig] = {
     # The one exception to the defaults. `GoalGAN()` takes 250 training steps with every fifth
     # batch, as the paper does for C-REPS, which asks for a whole batch at once. Environments ask
     # for few contexts at a time, and GoalGAN draws these in batches of 10. There, 3 steps with
-    # every batch learn as well and are 1/17 of the steps.
+    # every batch teach as well and are only 1/17 of the steps.
     "goalgan": GoalGAN(steps=3, train_every=1),
     "saggriac": SaggRiac(),
 }

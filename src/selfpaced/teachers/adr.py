@@ -34,9 +34,9 @@ class ADR:
     """
 
     first_width: float = 0.1
-    """Width of the box at first, as a share of the context space's; above 1 counts as 1."""
+    """Initial width of the box, as a share of the context space's; values above 1 count as 1."""
     step: float = 0.05
-    """Distance by which a face moves at once, as a share of half the context space's width."""
+    """Distance by which a face moves each time, as a share of half the context space's width."""
     grow_above: float = 0.8
     """Success rate at a face, from 0 to 1, above which the face moves out."""
     shrink_below: float = 0.4
@@ -66,7 +66,7 @@ class ADRTeacher:
         self._config, self._box = config, box
         half = min(config.first_width, 1.0) * box.width / 2
         faces = np.stack([box.centre - half, box.centre + half])  # (2, d): low, high
-        self._faces = np.clip(faces, box.low, box.high)  # rounding may lead beyond
+        self._faces = np.clip(faces, box.low, box.high)  # rounding may put a face outside
         # (2, d): episodes and successes at each face since it was judged last.
         self._counts = np.zeros((2, box.dimension), dtype=np.int64)
         self._wins = np.zeros((2, box.dimension))
@@ -107,7 +107,7 @@ class ADRTeacher:
                     self._judge(side, axis)
 
     def _judge(self, side: int, axis: int) -> None:
-        """Move a face as its success rate asks for: never past the centre, nor out of the space."""
+        """Move a face by its success rate, but not past the centre or out of the context space."""
         rate = self._wins[side, axis] / self._counts[side, axis]
         outwards = 1.0 if side else -1.0
         step = outwards * self._config.step * self._box.width[axis] / 2

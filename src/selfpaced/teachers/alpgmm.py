@@ -40,7 +40,7 @@ class ALPGMM:
     judged_by: JudgedBy = "reward"
     """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
     fit_every: int = 250
-    """Episodes between two fits of the mixture; also the number of last episodes that it fits."""
+    """Episodes between two fits of the mixture, and the number of episodes that each fit uses."""
     components: tuple[int, int] = (2, 10)
     """Smallest and largest number of components; Akaike's criterion chooses among them."""
     uniform_share: float = 0.2
@@ -75,7 +75,7 @@ class ALPGMMTeacher:
         self._config, self._box = config, box
         self._earlier = RecentEpisodes(config.remembered, box.dimension)
         self._progress = RecentEpisodes(config.fit_every, box.dimension)  # values: progress
-        self._since_fit = 0  # episodes
+        self._since_fit = 0  # episodes since the last fit
         self._mixture: Mixture | None = None  # over contexts and, in the last column, progress
 
     def __repr__(self) -> str:

@@ -40,15 +40,15 @@ class CurrOT:
     radius: float = 0.08
     """How far a particle may move in one update: by epsilon = radius * sqrt(d) in the unit cube."""
     particles: int = 100
-    """Number of particles. More follow the shape of the target better, and updates take longer."""
+    """Number of particles. More fit the shape of the target better, but updates take longer."""
     update_every: int = 50
     """Episodes between two updates of the particles."""
     remembered: int = 400
-    """Last episodes that the estimate of values rests on."""
+    """Number of last episodes from which values are estimated."""
     bandwidth: float = 0.06
     """Width of the kernel that estimates values: its standard deviation is bandwidth * sqrt(d)."""
     candidates: int = 8
-    """Random contexts within `radius` that a particle may move to, besides the straight way."""
+    """Number of random contexts within `radius` to which a particle may move instead."""
 
     def __post_init__(self) -> None:
         for name in ("particles", "update_every", "remembered", "candidates"):
@@ -73,7 +73,7 @@ class CurrOTTeacher:
         self._config, self._box, self._target = config, box, target
         self._particles = np.zeros((0, box.dimension))
         self._episodes = RecentEpisodes(config.remembered, box.dimension)
-        self._since_update = 0  # episodes
+        self._since_update = 0  # episodes since the last update
         self._root = float(np.sqrt(box.dimension))
 
     def __repr__(self) -> str:
@@ -105,7 +105,8 @@ class CurrOTTeacher:
         known = self._episodes.contexts
         squares = (places**2).sum(1)[:, None] + (known**2).sum(1) - 2 * places @ known.T
         exponents = -squares / (2 * (self._config.bandwidth * self._root) ** 2)
-        # Relative to the largest one: far from all episodes the nearest decides, instead of 0 / 0.
+        # Relative to the largest exponent, so that far from all episodes the nearest one decides
+        # and the result is not 0 / 0.
         kernel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         return kernel @ self._episodes.values / kernel.sum(axis=1)
 
@@ -138,7 +139,7 @@ class CurrOTTeacher:
         self._particles = moved
 
     def _candidates(self, aims: Array, rng: np.random.Generator) -> Array:
-        """(k, particles, d): where each is, straight towards its aim, and random places nearby."""
+        """(k, particles, d): each particle's place, a step to its aim, and random places nearby."""
         reach = self._config.radius * self._root
         offset = aims - self._particles
         length = np.linalg.norm(offset, axis=1, keepdims=True)

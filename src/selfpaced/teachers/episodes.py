@@ -12,7 +12,7 @@ JudgedBy = Literal["success", "reward"]
 
 
 def episode_values(judged_by: JudgedBy, rewards: Array, successes: Array, teacher: str) -> Array:
-    """(n,): the value of each episode; a ValueError that names `teacher` if one is not finite."""
+    """(n,): the value of each episode; raise a ValueError if one is not finite."""
     values = np.asarray(successes if judged_by == "success" else rewards, dtype=float)
     unknown = ~np.isfinite(values)
     if unknown.any():

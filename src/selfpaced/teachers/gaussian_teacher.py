@@ -11,8 +11,8 @@ from selfpaced.maths.gaussian import Gaussian, gaussian_over, with_variance_floo
 from selfpaced.teachers.episodes import JudgedBy, episode_values
 from selfpaced.types import State
 
-ARRIVED = 0.5  # KL to the target, both kept wide, below which contexts may narrow down to it
-UNDER_WAY = 10_000  # contexts that were issued and not told of yet: older ones are forgotten
+ARRIVED = 0.5  # contexts may narrow once their KL to the widened target is below this, in nats
+UNDER_WAY = 10_000  # contexts remembered from `ask` to `tell`; the oldest are forgotten first
 
 
 class GaussianTeacher(ABC):
@@ -30,7 +30,7 @@ class GaussianTeacher(ABC):
         self._judged_by: JudgedBy = judged_by
         self.contexts = gaussian_over(box)
         self._forget()
-        self._issued: dict[bytes, float] = {}  # contexts under way: log q of each when drawn
+        self._issued: dict[bytes, float] = {}  # log q of each context when it was drawn
         self._failed_steps = 0
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ class GoalGAN:
     steps: int = 250
     """Steps of one training; each is a step of the discriminator and one of the generator."""
     first_steps: int = 1000
-    """Steps of the training before the first batch, after which contexts cover the whole space."""
+    """Training steps before the first batch, so that its contexts cover the whole space."""
 
     def __post_init__(self) -> None:
         check_positive("noise", self.noise)
@@ -75,7 +75,7 @@ class GoalGANTeacher:
         self._config, self._box = config, box
         self._gan: _GAN | None = None  # made with the first batch, from its generator
         self._asked = 0  # batches drawn
-        self._solved = np.zeros((0, box.dimension))  # remembered
+        self._solved = np.zeros((0, box.dimension))  # contexts that were solved every time
         self._told = np.zeros((0, box.dimension + 2))  # context, success, number of the last batch
         self._fresh_rows = 0  # how many of the last rows of _told came since the last batch
         self._requests = RequestBatcher(self._batch, AT_ONCE, box.dimension)
@@ -132,7 +132,7 @@ class GoalGANTeacher:
         return np.concatenate([self._noisy(chosen, rng), uniform])
 
     def _fresh(self, n: int, gan: "_GAN", rng: np.random.Generator) -> Array:
-        """n rows of generated contexts, each at least twice where n allows."""
+        """n rows of generated contexts; each occurs at least twice if n is large enough."""
         if n == 0:
             return np.zeros((0, self._box.dimension))
         count = max(1, int(FRESH * n))

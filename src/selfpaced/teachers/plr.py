@@ -35,11 +35,11 @@ class PLR:
     replay_share: float = 0.5
     """Share of the contexts, from 0 to 1, that is replayed; the others are drawn evenly."""
     replay_from: int = 50
-    """Remembered contexts from which on any are replayed."""
+    """Number of remembered contexts from which replay begins."""
     temperature: float = 0.3
-    """beta: chances go as (1 / rank)^(1 / beta), with rank 1 for the highest score.
+    """beta: chances are proportional to (1 / rank)^(1 / beta); the highest score has rank 1.
 
-    Smaller prefers the highest scores more strongly.
+    A smaller value prefers the highest scores more strongly.
     """
     staleness: float = 0.1
     """Share of the chances, from 0 to 1, that goes to contexts in proportion to how long ago
@@ -108,7 +108,7 @@ class PLRTeacher:
         return chances / chances.sum()
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
-        """Count episodes and successes of each context; forget the lowest scores if too many."""
+        """Count episodes and successes of each context; forget contexts with the lowest scores."""
         values = episode_values("success", rewards, successes, "PLR")
         if len(values) == 0:
             return

@@ -43,9 +43,9 @@ class SaggRiac:
     """
 
     split_at: int = 200
-    """Contexts that a region may hold; with more it is split in two (n_HIST in that table)."""
+    """Number of contexts in a region above which it is split in two (n_HIST in that table)."""
     window: int = 100
-    """Most recent contexts of a region that its interest rests on (n_GOALS in that table)."""
+    """Number of a region's last contexts that determine its interest (n_GOALS in that table)."""
 
     def __post_init__(self) -> None:
         check_at_least("split_at", self.split_at, 2)
@@ -103,7 +103,7 @@ class SaggRiacTeacher:
         if len(contexts) == 0:
             return
         competences = episode_values("reward", rewards, successes, "SAGG-RIAC")
-        # A region has its lower bounds, and its upper ones only where the context space ends.
+        # A region contains its lower bounds, but its upper ones only where the context space ends.
         below = contexts[:, None] < self._highs  # (n, regions, d)
         below |= (contexts[:, None] == self._highs) & (self._highs == self._box.high)
         inside = ((contexts[:, None] >= self._lows) & below).all(axis=2)

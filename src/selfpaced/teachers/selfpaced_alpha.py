@@ -4,24 +4,24 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from selfpaced.maths.arrays import check_at_least, check_positive, has_method
+from selfpaced.maths.arrays import check_at_least, check_positive, check_share, has_method
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import TriedContexts, step_by_alpha
 from selfpaced.maths.gaussian import Gaussian, checked_target
-from selfpaced.maths.schedule import FractionOfReward, Progress, Schedule
+from selfpaced.maths.schedule import FractionOfReward, Progress, Schedule, checked_alpha
 from selfpaced.teachers.episodes import JudgedBy, check_judged_by
 from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
 from selfpaced.types import State
 
 
 def _default_schedule() -> FractionOfReward:
-    """The paper's rule with values of ours: the paper tuned its own for every task."""
+    """The paper's schedule with our values, because the paper tuned its values for every task."""
     return FractionOfReward(zeta=1.0, k_alpha=5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPacedAlpha:
-    """Weighs the expected value against alpha times the KL to the target, as SPRL's Algorithm 1.
+    """Weighs the expected value against alpha times the KL to the target, as Algorithm 1 does.
 
     The contexts start wide over the context space.
 
@@ -40,11 +40,11 @@ class SelfPacedAlpha:
     epsilon: float = 0.15
     """KL bound of one update of the contexts, in nats."""
     update_every: int = 50
-    """Episodes between two updates, which rest on them."""
+    """Number of episodes after which the contexts are updated; an update uses only these."""
     least_deviation: float = 0.02
-    """Smallest standard deviation of contexts on their way, as a share of the box's width."""
+    """Smallest standard deviation of contexts before they arrive, as a share of the box's width."""
     until_kl: float = 20.0
-    """KL to the target, in nats, below which contexts may become narrower than that."""
+    """KL to the target, in nats, below which contexts may be narrower than `least_deviation`."""
 
     def __post_init__(self) -> None:
         check_judged_by(self.judged_by)
@@ -54,7 +54,7 @@ class SelfPacedAlpha:
             )
         check_positive("epsilon", self.epsilon)
         check_at_least("update_every", self.update_every, 2)
-        check_positive("least_deviation", self.least_deviation)
+        check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
 
     def start(self, context_space: Box, target: Gaussian) -> "SelfPacedAlphaTeacher":
@@ -63,7 +63,7 @@ class SelfPacedAlpha:
 
 
 class SelfPacedAlphaTeacher(GaussianTeacher):
-    """The form with alpha, between two updates."""
+    """The teacher of `SelfPacedAlpha`, between two updates."""
 
     def __init__(self, config: SelfPacedAlpha, box: Box, target: Gaussian) -> None:
         super().__init__(box, target, config.update_every, config.judged_by)
@@ -84,7 +84,7 @@ class SelfPacedAlphaTeacher(GaussianTeacher):
             kl=float(tried.shares @ densities),
             exact_kl=self.contexts.kl(self._target),
         )
-        alpha = self._config.schedule.alpha(progress)
+        alpha = checked_alpha(self._config.schedule, progress)
         step = step_by_alpha(self.contexts, self._target, tried, alpha, self._config.epsilon)
         self._failed_steps += step.failed
         self.contexts = self._width.kept_wide(step)

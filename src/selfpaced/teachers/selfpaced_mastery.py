@@ -13,9 +13,10 @@ from selfpaced.types import State, part_of, prefixed
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPacedMastery:
-    """Steps of a fixed KL to the target when the current contexts are mastered, back when lost.
+    """Moves contexts to the target when the current ones are mastered, and back when they are lost.
 
-    It follows the same rule as `SPRL()` and needs neither a schedule nor a return to aim for.
+    Every step has the same KL. The rule is that of `SPRL()`; it needs neither a schedule nor a
+    threshold on the mean return.
 
     >>> import numpy as np
     >>> from selfpaced import Box, Gaussian, SelfPacedMastery
@@ -29,9 +30,9 @@ class SelfPacedMastery:
     rule: MasteryRule = field(default_factory=MasteryRule)
     """Thresholds and step size of the contexts' moves."""
     reward_threshold: float | None = None
-    """Return from which an episode counts as a success; None: the environment says so itself."""
+    """Return from which an episode counts as a success; None: the environment's successes count."""
     update_every: int = 50
-    """Episodes between two decisions, which rest on them."""
+    """Number of episodes after which the contexts may move; a decision uses only these."""
 
     def __post_init__(self) -> None:
         check_kind("rule", self.rule, MasteryRule)
@@ -45,7 +46,7 @@ class SelfPacedMastery:
 
 
 class SelfPacedMasteryTeacher(GaussianTeacher):
-    """The mastery rule, between two decisions."""
+    """The teacher of `SelfPacedMastery`, between two decisions."""
 
     def __init__(self, config: SelfPacedMastery, box: Box, target: Gaussian) -> None:
         judged_by = "success" if config.reward_threshold is None else "reward"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selfpaced.maths.arrays import check_at_least, check_number, check_positive
+from selfpaced.maths.arrays import check_at_least, check_number, check_positive, check_share
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import (
     ContextStep,
@@ -20,7 +20,7 @@ from selfpaced.types import State
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPacedThreshold:
-    """As near to the target as the expected value, over the last episodes, stays above a threshold.
+    """Moves contexts towards the target while their expected value stays above a threshold.
 
     Until the expected value first reaches `threshold`, the contexts go where the value is highest.
     From then on they go to the target as far as the threshold allows, and wait where the value has
@@ -40,18 +40,18 @@ class SelfPacedThreshold:
     epsilon: float = 0.15
     """KL bound of one update of the contexts, in nats."""
     update_every: int = 50
-    """Episodes between two updates, which rest on them."""
+    """Number of episodes after which the contexts are updated; an update uses only these."""
     least_deviation: float = 0.02
-    """Smallest standard deviation of contexts on their way, as a share of the box's width."""
+    """Smallest standard deviation of contexts before they arrive, as a share of the box's width."""
     until_kl: float = 20.0
-    """KL to the target, in nats, below which contexts may become narrower than that."""
+    """KL to the target, in nats, below which contexts may be narrower than `least_deviation`."""
 
     def __post_init__(self) -> None:
         check_judged_by(self.judged_by)
         check_number("threshold", self.threshold)
         check_positive("epsilon", self.epsilon)
         check_at_least("update_every", self.update_every, 2)
-        check_positive("least_deviation", self.least_deviation)
+        check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
 
     def start(self, context_space: Box, target: Gaussian) -> "SelfPacedThresholdTeacher":
@@ -60,12 +60,12 @@ class SelfPacedThreshold:
 
 
 class SelfPacedThresholdTeacher(GaussianTeacher):
-    """The threshold form, between two updates."""
+    """The teacher of `SelfPacedThreshold`, between two updates."""
 
     def __init__(self, config: SelfPacedThreshold, box: Box, target: Gaussian) -> None:
         super().__init__(box, target, config.update_every, config.judged_by)
         self._config = config
-        self._reached = False  # the threshold, at least once
+        self._reached = False  # True once the expected value has reached the threshold
         self._width = WidthKeeper(box, target, config.least_deviation, config.until_kl)
 
     def _update(self, tried: TriedContexts) -> None:

@@ -148,7 +148,7 @@ class _WatchedTraining:
         self.who, self.problem = type(self.training).__name__, problem
         self.records: list[Record] = []
         methods = ("advance", "measure", "trajectories", "state", "restore")
-        require_methods(self.who, self.training, *methods)
+        require_methods("training", self.training, *methods)
 
     def advance(self, iterations: int) -> list[str]:
         """The records of the next iterations as JSON text; what is spent must grow."""

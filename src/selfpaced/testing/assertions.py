@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from reprlib import repr as shortened
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,36 +21,54 @@ def must_work(call: str) -> Generator[None, None, None]:
     """Turn any error of the block into an AssertionError that names the `call` it came from."""
     try:
         yield
-    except AssertionError:
-        raise
     except Exception as error:  # the error of the code under test, which the AssertionError quotes
         raise AssertionError(f"{call} must work; it raised {error!r}") from error
 
 
-def must_refuse(call: str, names: tuple[str, ...], function: Callable[[], object]) -> None:
-    """Require that `function` raises a ValueError whose text holds one of `names`."""
-    named = " or ".join(names)
+def must_raise(call: str, function: Callable[[], object], hint: str) -> None:
+    """Require that `function` raises an exception, whichever; `hint` says how it could."""
+    try:
+        function()
+    except Exception:  # the code under test may raise whatever it likes
+        return
+    raise AssertionError(f"{call} must raise an error; it was accepted ({hint})")
+
+
+def must_refuse(
+    call: str, names: tuple[str, ...], function: Callable[[], object], hint: str
+) -> None:
+    """Require a ValueError of `function` whose text holds one of `names`; `hint` says how."""
+    rule = f"{call} must raise a ValueError that names {' or '.join(names)}"
     try:
         function()
     except ValueError as error:
-        require(
-            any(name in str(error) for name in names),
-            f"{call} must raise a ValueError that names {named}; it says {str(error)!r}",
-        )
+        named = any(name in str(error) for name in names)
+        require(named, f"{rule}; it says {str(error)!r} ({hint})")
     except Exception as error:  # the error of the code under test, which the AssertionError quotes
-        raise AssertionError(
-            f"{call} must raise a ValueError that names {named}; it raised {error!r}"
-        ) from error
+        raise AssertionError(f"{rule}; it raised {error!r} ({hint})") from error
     else:
-        raise AssertionError(f"{call} must raise a ValueError that names {named}; it was accepted")
+        raise AssertionError(f"{rule}; it was accepted ({hint})")
 
 
-def require_methods(who: str, part: object, *names: str) -> None:
-    """Require that `part` is an object, not a class, with all these methods."""
+def require_methods(role: str, part: object, *names: str) -> None:
+    """Require that `part`, which serves as a `role`, is an object with all these methods."""
     if isinstance(part, type):
-        raise AssertionError(f"{who} must be an object; got the class {part.__name__}")
+        raise AssertionError(
+            f"the {role} must be an object; got the class {part.__name__} itself, "
+            "which must be called first"
+        )
     missing = [name for name in names if not callable(getattr(part, name, None))]
-    require(not missing, f"{who} must have the methods {', '.join(names)}; {missing} are missing")
+    noun = "method" if len(names) == 1 else "methods"
+    require(
+        not missing,
+        f"the {role} {type(part).__name__} must have the {noun} {', '.join(names)}; "
+        f"it lacks {', '.join(missing)}",
+    )
+
+
+def is_pair(value: Any) -> bool:
+    """True of tuples and lists of two entries."""
+    return isinstance(value, tuple | list) and len(cast(list[Any], value)) == 2
 
 
 def is_array(value: Any) -> bool:
@@ -60,8 +79,9 @@ def is_array(value: Any) -> bool:
 def require_floats(what: str, array: Any, shape: tuple[int, ...]) -> None:
     """Require a NumPy array of floats of this `shape`."""
     if not is_array(array):
-        raise AssertionError(f"{what} must be a NumPy array; got {array!r}")
-    require(array.dtype.kind == "f", f"{what} must be floats; got the type {array.dtype}")
+        raise AssertionError(f"{what} must be a NumPy array; got {shortened(array)}")
+    kind = array.dtype.kind
+    require(kind == "f", f"{what} must be an array of floats; got the type {array.dtype}")
     require(array.shape == shape, f"{what} must have the shape {shape}; got {array.shape}")
 
 
@@ -76,7 +96,10 @@ def require_finite(what: str, array: Any) -> None:
 def require_outcomes(what: str, outcomes: Any, n: int) -> None:
     """Require the outcomes of n rollouts: finite rewards, successes from 0 to 1 or nan."""
     if not isinstance(outcomes, Outcomes):
-        raise AssertionError(f"{what} must return Outcomes; got {outcomes!r}")
+        raise AssertionError(
+            f"{what} must return selfpaced.Outcomes(rewards, successes); "
+            f"got the type {type(outcomes).__name__}: {shortened(outcomes)}"
+        )
     require_floats(f"rewards of {what}", outcomes.rewards, (n,))
     require_finite(f"rewards of {what}", outcomes.rewards)
     require_floats(f"successes of {what}", outcomes.successes, (n,))

@@ -15,14 +15,37 @@ def check_configuration(config: Any) -> None:
 
     Other processes get it pickled, and stored runs are told apart by its values.
     """
-    require_methods("a configuration", config, "start")
+    require_methods("configuration", config, "start")
     who = type(config).__name__
     _check_frozen(config, who)
     with must_work(f"pickling {who}, which other processes get,"):
         copy = pickle.loads(pickle.dumps(config))
     require(
-        copy == config,
-        f"{who} must be equal to a configuration of the same values; {config!r} is not",
+        _equal(copy, config),
+        f"{who} must be equal to a configuration of the same values; {config!r} is not"
+        f"{_cause(config, copy)}",
+    )
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """The result of == as a truth value; False where it has none, as of arrays."""
+    try:
+        return bool(one == other)
+    except Exception:  # of whatever the values are
+        return False
+
+
+def _cause(config: Any, copy: Any) -> str:
+    """The fields that make `config` unequal to its `copy`, as the end of a sentence."""
+    fields = dataclasses.fields(config) if dataclasses.is_dataclass(config) else ()
+    names = [field.name for field in fields if field.compare]
+    pairs = {name: (getattr(config, name), getattr(copy, name)) for name in names}
+    unequal = [f"{name} ({type(a).__name__})" for name, (a, b) in pairs.items() if not _equal(a, b)]
+    if not unequal:
+        return " (a class with @dataclass(frozen=True) is)"
+    return (
+        f", because of {', '.join(unequal)}: configurations must be comparable, and fields that "
+        "are or hold arrays, or nan, break ==; use tuples of numbers"
     )
 
 
@@ -37,7 +60,10 @@ def _check_frozen(config: Any, who: str) -> None:
         return
     if not known:
         delattr(config, name)
-    raise AssertionError(f"{who} must be frozen; its attribute {name!r} can be set")
+    raise AssertionError(
+        f"{who} must be frozen; its attribute {name!r} can be set "
+        "(a class with @dataclass(frozen=True) is frozen)"
+    )
 
 
 def check_constructor_repr(config: Any) -> None:
@@ -50,7 +76,7 @@ def check_constructor_repr(config: Any) -> None:
         raise AssertionError(
             f"repr of {who} must be the call of its constructor; {shown} raises {error!r}"
         ) from error
-    require(made == config, f"repr of {who} must make an equal configuration; got {shown}")
+    require(_equal(made, config), f"repr of {who} must make an equal configuration; got {shown}")
 
 
 def _types_in(part: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from reprlib import repr as shortened
 from typing import Any, cast
 
 import numpy as np
@@ -94,10 +95,16 @@ def json_text(what: str, record: Any) -> str:
     """
     if not isinstance(record, Mapping):
         raise AssertionError(f"{what} must be a dictionary; got {record!r}")
-    try:
-        text = json.dumps(dict(cast(Mapping[Any, Any], record)))
-    except (TypeError, ValueError) as error:
-        raise AssertionError(f"{what} must be plain data for JSON; {error} in {record!r}") from None
+    entries = dict(cast(Mapping[Any, Any], record))
+    for name, value in entries.items():
+        try:
+            json.dumps({name: value})
+        except (TypeError, ValueError):
+            raise AssertionError(
+                f"{what} must be plain data for JSON, as floats and lists are; "
+                f"{name!r} is of the type {type(value).__name__}: {shortened(value)}"
+            ) from None
+    text = json.dumps(entries)
     again = json.dumps(json.loads(text))
     require(again == text, f"{what} must be plain data for JSON; {text} is read as {again}")
     return text

@@ -1,6 +1,7 @@
 """`check_learner`: what every learner promises to whoever closes its loop."""
 
 from dataclasses import replace
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.randomness import generator_state, restored_generator
 from selfpaced.testing.assertions import (
+    is_pair,
     must_refuse,
+    must_work,
     require,
     require_finite,
     require_floats,
@@ -30,13 +33,16 @@ from selfpaced.types import Learner, Metrics, Samples, State, Task
 
 PATIENCE = 200
 """Batches after which a learner must have updated its policy."""
+HINT = "selfpaced.learners.episodic.checked_samples, called first in tell, refuses such samples"
+"""What to do about samples that a learner should have refused."""
 
 
 def check_learner(learner: Learner, task: Task, *, seed: int = 0) -> None:
     """Check that `learner`, which must be new, obeys the protocol `Learner` on `task`.
 
     It learns for a few updates, is told of samples that it must refuse, and is taken back to an
-    earlier state, from which it must go on as it did before.
+    earlier state, from which it must go on as it did before. What it must refuse, by a ValueError
+    that names the argument, is what `selfpaced.learners.episodic.checked_samples` refuses.
 
     >>> import numpy as np
     >>> from selfpaced import CREPS, Box, FunctionTask, Gaussian, Problem
@@ -46,7 +52,8 @@ def check_learner(learner: Learner, task: Task, *, seed: int = 0) -> None:
     >>> problem = Problem(task, Gaussian([0.9], [[1e-4]]))
     >>> check_learner(CREPS(n_samples=20, buffer_size=2).learner(problem), task)
     """
-    require_methods(type(learner).__name__, learner, "ask", "tell", "state", "restore")
+    require_methods("learner", learner, "ask", "tell", "state", "restore")
+    require_methods("task", task, "evaluate")
     loop = _Loop(learner, task, seed)
     loop.check_policy()
     loop.until_update()
@@ -90,8 +97,20 @@ class _Loop:
     def ask(self) -> tuple[Array, Array]:
         call = f"{self.who}.ask"
         with watched(call):
-            contexts, thetas = self.learner.ask(self._learn)
-        n, boxes = len(contexts), (self.task.context_space, self.task.theta_space)
+            asked: Any = self.learner.ask(self._learn)
+        require(
+            is_pair(asked),
+            f"{call} must return the pair (contexts, thetas); got {shortened(asked)}",
+        )
+        contexts, thetas = asked
+        boxes = self.task.context_space, self.task.theta_space
+        shape = np.shape(contexts)
+        require(
+            len(shape) == 2,
+            f"contexts of {call} must have the shape (n, {boxes[0].dimension}), "
+            f"one row per rollout; got {shape}",
+        )
+        n = len(contexts)
         require(n >= 1, f"{call} must give at least one rollout to try; got none")
         for name, rows, box in zip(("contexts", "thetas"), (contexts, thetas), boxes, strict=True):
             require_floats(f"{name} of {call}", rows, (n, box.dimension))
@@ -152,7 +171,8 @@ class _Loop:
 
     def check_policy(self) -> None:
         """The policy maps contexts to parameters and can be saved; contexts have a Gaussian."""
-        policy: Any = self.learner.policy
+        with must_work(f"the property {self.who}.policy"):
+            policy: Any = self.learner.policy
         require(
             isinstance(policy, LinearGaussianPolicy),
             f"{self.who}.policy must be a LinearGaussianPolicy; got {policy!r}",
@@ -163,7 +183,8 @@ class _Loop:
         require_floats(f"the mean of {self.who}.policy", means, shape)
         require_finite(f"the mean of {self.who}.policy", means)
         saved_policy(f"{self.who}.policy", policy)
-        found: Any = self.learner.context_distribution
+        with must_work(f"the property {self.who}.context_distribution"):
+            found: Any = self.learner.context_distribution
         d = self.task.context_space.dimension
         require(
             found is None or (isinstance(found, Gaussian) and found.dimension == d),
@@ -177,7 +198,10 @@ class _Loop:
         before = through_file(f"{self.who}.state()", self.learner.state())
         for what, name, samples in _bad_samples(good, self.task.context_space):
             must_refuse(
-                f"{self.who}.tell of {what}", (name,), lambda bad=samples: self.learner.tell(bad)
+                f"{self.who}.tell of {what}",
+                (name,),
+                lambda bad=samples: self.learner.tell(bad),
+                HINT,
             )
             require_same_states(
                 f"{self.who}.tell must not change the learner if it refuses {what}",

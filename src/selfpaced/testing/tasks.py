@@ -9,6 +9,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.testing.assertions import (
+    must_raise,
     must_refuse,
     must_work,
     require,
@@ -24,6 +25,8 @@ from selfpaced.types import DiagnosticTask, Outcomes, StepTask, Task, Trajectory
 
 ROUNDING = 1e-6
 """Relative difference between rewards that batches of another size may bring, by rounding."""
+HINT = "selfpaced.tasks.batch.checked_batch, called first, refuses batches of wrong shapes"
+"""What to do about batches that a task should have refused."""
 
 
 def check_task(
@@ -32,13 +35,19 @@ def check_task(
     rng: np.random.Generator | None = None,
     n: int = 12,
     action_dimension: int | None = None,
+    strict: bool = False,
 ) -> None:
     """Check that `task` obeys the protocol `Task`, and the optional ones that it has methods for.
 
     Contexts and parameters of `n` rollouts are drawn from `rng`, uniformly over the task's boxes.
     `action_dimension` is how many numbers an action of a task with `simulate_policy` has; it must
-    be given if the task has no attribute of that name. An empty batch may be scored, or refused by
-    a ValueError.
+    be given if the task has no attribute of that name.
+
+    A batch with too many columns, or with rows that do not match, must raise an exception of any
+    kind. One row in place of `n` may be repeated, as NumPy does, and an empty batch may be scored
+    or refused. With `strict=True`, which this library's own tasks pass, one row in place of `n`
+    must be refused as well, and whatever is refused must raise a ValueError, which names the
+    argument if a shape is wrong.
 
     >>> import numpy as np
     >>> from selfpaced import Box, FunctionTask
@@ -51,8 +60,8 @@ def check_task(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     check_at_least("n", n, 2)  # rows must have neighbours
-    require_methods(type(task).__name__, task, "evaluate")
-    probe = _Probe(task, rng, n)
+    require_methods("task", task, "evaluate")
+    probe = _Probe(task, rng, n, strict)
     probe.check_spaces()
     probe.check_rows()
     probe.check_sizes()
@@ -61,14 +70,19 @@ def check_task(
     if isinstance(task, StepTask):
         if action_dimension is None:
             action_dimension = getattr(task, "action_dimension", None)
+        if action_dimension is None:
+            raise ValueError(
+                "action_dimension must be given, because the task has simulate_policy and no "
+                "attribute action_dimension; got None"
+            )
         _check_step_task(task, probe, check_at_least("action_dimension", action_dimension, 1))
 
 
 class _Probe:
     """A task with batches to try; every call is checked for what must hold of all calls."""
 
-    def __init__(self, task: Task, rng: np.random.Generator, n: int) -> None:
-        self.task, self.n, self.who = task, n, type(task).__name__
+    def __init__(self, task: Task, rng: np.random.Generator, n: int, strict: bool) -> None:
+        self.task, self.n, self.who, self.strict = task, n, type(task).__name__, strict
         for name in ("context_space", "theta_space"):
             space = getattr(task, name, None)
             require(isinstance(space, Box), f"{self.who}.{name} must be a Box; got {space!r}")
@@ -138,7 +152,8 @@ class _Probe:
         for name, one, other in zip(Outcomes._fields, first, again, strict=True):
             require_same(
                 f"{self.who}.evaluate must give the same {name} for the same generator, "
-                "whatever was evaluated before",
+                "whatever was evaluated before: noise must come from rng alone, and no episode may "
+                "depend on what an earlier one left behind",
                 one,
                 other,
             )
@@ -162,7 +177,7 @@ class _Probe:
             )
 
     def check_sizes(self) -> None:
-        """No rows at all are scored, or refused by a ValueError."""
+        """No rows at all are scored, or refused; if `strict`, by a ValueError."""
         try:
             outcomes = self.task.evaluate(
                 self.contexts[:0], self.thetas[:0], np.random.default_rng(self.seed)
@@ -170,6 +185,8 @@ class _Probe:
         except ValueError:
             return
         except Exception as error:  # the error of the code under test, quoted in the sentence
+            if not self.strict:
+                return
             raise AssertionError(
                 f"{self.who}.evaluate must score an empty batch, or refuse it with a ValueError; "
                 f"it raised {error!r}"
@@ -179,17 +196,31 @@ class _Probe:
     def check_wrong_shapes(self) -> None:
         contexts, thetas = self.contexts, self.thetas
         wide = [np.hstack([rows, rows[:, :1]]) for rows in (contexts, thetas)]
+        longer, both = np.vstack([thetas, thetas[:1]]), ("thetas", "contexts")
         cases: list[tuple[str, tuple[str, ...], Array, Array]] = [
             (f"contexts of shape {wide[0].shape}", ("contexts",), wide[0], thetas),
-            (f"contexts of shape {contexts[0].shape}", ("contexts",), contexts[0], thetas),
             (f"thetas of shape {wide[1].shape}", ("thetas",), contexts, wide[1]),
-            (f"thetas of shape {thetas[0].shape}", ("thetas",), contexts, thetas[0]),
-            (f"{self.n} contexts and 1 theta", ("thetas", "contexts"), contexts, thetas[:1]),
+            (f"{self.n} contexts and {len(longer)} thetas", both, contexts, longer),
         ]
+        if self.strict:
+            cases += [
+                (f"contexts of shape {contexts[0].shape}", ("contexts",), contexts[0], thetas),
+                (f"thetas of shape {thetas[0].shape}", ("thetas",), contexts, thetas[0]),
+                (f"{self.n} contexts and 1 theta", both, contexts, thetas[:1]),
+            ]
         for what, names, bad_contexts, bad_thetas in cases:
-            evaluate = partial(self.task.evaluate, bad_contexts, bad_thetas)
             rng = np.random.default_rng(self.seed)
-            must_refuse(f"{self.who}.evaluate of {what}", names, partial(evaluate, rng))
+            evaluate = partial(self.task.evaluate, bad_contexts, bad_thetas, rng)
+            self.require_refusal(f"{self.who}.evaluate of {what}", names, evaluate, HINT)
+
+    def require_refusal(
+        self, call: str, names: tuple[str, ...], function: Callable[[], object], hint: str
+    ) -> None:
+        """Require any exception of `function`; if `strict`, a ValueError with one of `names`."""
+        if self.strict:
+            must_refuse(call, names, function, hint)
+        else:
+            must_raise(call, function, hint)
 
     def check_extras(self) -> None:
         """Trajectories, drawings and diagnostics, as far as the task has them."""
@@ -250,10 +281,11 @@ def _check_step_task(task: StepTask, probe: _Probe, action_dimension: int) -> No
             other[probe.kept],
         )
     wide = np.hstack([probe.contexts, probe.contexts[:, :1]])
-    must_refuse(
+    probe.require_refusal(
         f"{call} of contexts of shape {wide.shape}",
         ("contexts",),
         lambda: task.simulate_policy(wide, policy.acting_on(probe.n)),
+        "compare the number of columns with the dimension of context_space",
     )
 
 

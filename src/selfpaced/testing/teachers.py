@@ -41,11 +41,8 @@ def check_teacher(
     check_configuration(config)
     check_constructor_repr(config)
     with must_work(f"{type(config).__name__}.start"):
-        require_methods(
-            f"the teacher of {type(config).__name__}",
-            config.start(context_space, target),
-            *("ask", "tell", "state", "restore"),
-        )
+        teacher = config.start(context_space, target)
+    require_methods("teacher", teacher, "ask", "tell", "state", "restore")
 
     def start() -> _WatchedTeacher:
         return _WatchedTeacher(config.start(context_space, target), context_space)
@@ -168,7 +165,9 @@ def _check_restored(start: Callable[[], _WatchedTeacher], seed: int) -> None:
             teacher.tell(under_way, (np.arange(len(under_way)) % 2).astype(float))
             asked.append(np.concatenate([few, before, teacher.practise(later, 4)]))
         require_same(
-            f"{whole.who} {when} must ask for the same contexts as without interruption", *asked
+            f"{whole.who} {when} must ask for the same contexts as without interruption: state() "
+            "must hold all that they depend on, and ask must draw from its rng alone",
+            *asked,
         )
         require_same_states(
             f"{whole.who} {when} must have the same state later on", whole.saved(), resumed.saved()

@@ -36,7 +36,7 @@ CUP_SOLREF = (-10000.0, -100.0)  # stiffness and damping of the cup's contacts, 
 STRING_LENGTH = 0.30495  # from the first joint to the ball's centre
 STRING_MASS = 29 * 7.4927e-5  # the authors' string has 29 links of this mass
 STRING_RADIUS = 0.001
-STRING_DAMPING = 1e-4  # of every hinge
+STRING_DAMPING = 1e-4  # damping of every hinge
 BALL_RADIUS, BALL_MASS = 0.02, 0.021
 
 # Bodies that the ball must not touch.
