@@ -141,15 +141,20 @@ def _check_portable(job: Job) -> None:
         ) from error
 
 
-def make_engine(name: EngineName, workers: int | None, address: str | None) -> Engine:
-    """The engine called `name`."""
+def make_engine(
+    name: EngineName,
+    workers: int | None = None,
+    address: str | None = None,
+    threads: int | None = None,
+) -> Engine:
+    """The engine called `name`; without `threads`, runs share the processors."""
     if name == "local":
         if address is not None:
             raise ValueError(f"address is for the ray engine only; got {address!r}")
-        return LocalEngine(workers)
+        return LocalEngine(workers, threads)
     from selfpaced.engines.ray import RayEngine
 
-    return RayEngine(workers, address)
+    return RayEngine(workers, address, threads)
 
 
 class Collector:
@@ -231,6 +236,7 @@ def run(
     iterations: int | None = None,
     out: str | Path = "runs",
     workers: int | None = None,
+    threads: int | None = None,
     engine: EngineName = "local",
     address: str | None = None,
     overrides: Mapping[str, str] | None = None,
@@ -239,6 +245,8 @@ def run(
     """Train, in parallel and stored in `out`; return what `load(out)` says of these experiments.
 
     It does what the command `selfpaced run` does. Finished runs found in `out` are not repeated.
+    `workers` runs execute at once, each on `threads` threads where its task can use them; by
+    default one per processor, and the processors are shared out.
     """
     several = [experiments] if isinstance(experiments, str | Experiment) else list(experiments)
     chosen = seeds_from(seeds) if isinstance(seeds, str | int) else list(seeds)
@@ -251,7 +259,7 @@ def run(
         overrides=overrides,
         accept_edited_code=accept_edited_code,
     )
-    sweep = run_jobs(jobs, make_engine(engine, workers, address), Collector())
+    sweep = run_jobs(jobs, make_engine(engine, workers, address, threads), Collector())
     if sweep.failures:
         job, error = sweep.failures[0]
         raise SweepFailed(f"{len(sweep.failures)} of {len(jobs)} runs failed; {job.name}: {error}")

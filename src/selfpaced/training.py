@@ -14,6 +14,7 @@ from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, mean_of_known
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
+from selfpaced.tasks.threads import processors, sharing_threads
 from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Training
 
 FINAL_TRAJECTORIES = 10  # trajectories of the final policy that every run keeps for figures
@@ -61,11 +62,16 @@ def train_to_end(
     budget: Budget,
     recorder: Recorder,
     progress: Callable[[Record], None] = _ignore,
+    *,
+    threads: int = 1,
 ) -> Final:
-    """Advance `training` to the end of its budget, and record what tables and figures need."""
-    # One thread: on matrices this small a second thread only waits, and it waits long if other runs
-    # use the processors.
-    with threadpool_limits(1, user_api="blas"):
+    """Advance `training` to the end of its budget, and record what tables and figures need.
+
+    Simulations may use `threads` threads, which changes no result.
+    """
+    # Linear algebra gets one thread: on matrices this small a second thread only waits, and it
+    # waits long if other runs use the processors.
+    with threadpool_limits(1, user_api="blas"), sharing_threads(threads):
         for iteration in range(recorder.next_iteration, budget.iterations + 1):
             record: Record = {"iteration": iteration, **training.advance()}
             if iteration % budget.measure_every == 0:
@@ -91,10 +97,10 @@ def _final(training: Training, problem: Problem, rng: np.random.Generator, n: in
     contexts = problem.target.sample(FINAL_TRAJECTORIES, rng, problem.task.context_space)
     trajectories = training.trajectories(contexts, rng)
     at_mean = training.measure(np.tile(problem.target.mean, (n, 1)), rng)
-    rescored = None
-    if problem.final_task is not None:
+    rescored: dict[str, Outcomes] = {}
+    for name, task in problem.final_tasks.items():
         again = problem.target.sample(n, rng, problem.task.context_space)
-        rescored = training.measure(again, rng, problem.final_task)
+        rescored[name] = training.measure(again, rng, task)
     return Final(outcomes, at_mean, contexts, trajectories, rescored)
 
 
@@ -160,13 +166,15 @@ def train(
     seed: int = 0,
     iterations: int | None = None,
     progress: Callable[[Record], None] = _ignore,
+    threads: int | None = None,
 ) -> Run:
     """Run one training in this process and keep its results in memory.
 
     `problem` is a problem of your own, an experiment, or the name of a registered one. `algorithm`
     is a configuration such as `SPRL(epsilon=0.3)`, or a name that the experiment knows.
     `iterations` must be given for a problem of your own. `progress` is called with the record of
-    every iteration.
+    every iteration. Tasks that can simulate rows side by side (those in MuJoCo) use `threads`
+    threads, by default all processors; results do not depend on the number.
     """
     found = find_experiment(problem) if isinstance(problem, str) else problem
     if isinstance(found, Experiment):
@@ -188,10 +196,11 @@ def train(
     check_installed(built.task)
     check_installed(config)
     streams = streams_of(check_at_least("seed", seed, 0))
+    threads = processors() if threads is None else check_at_least("threads", threads, 1)
     started = time.process_time()
     training = config.start(built, streams)
     recorder = MemoryRecorder()
-    final = train_to_end(training, built, streams, budget, recorder, progress)
+    final = train_to_end(training, built, streams, budget, recorder, progress, threads=threads)
     return Run(training.policy, recorder.records, final, time.process_time() - started)
 
 

@@ -13,6 +13,7 @@ from selfpaced.maths.features import Features, default_value_features
 from selfpaced.maths.gaussian import Gaussian, checked_target, gaussian_over
 from selfpaced.maths.policy import LinearGaussianPolicy, Policy, default_policy
 from selfpaced.maths.randomness import Streams
+from selfpaced.names import checked_name
 
 AnyArray = NDArray[Any]
 Metrics = dict[str, float]
@@ -227,8 +228,8 @@ class Final(NamedTuple):
     """(10, d_c): contexts drawn from the target, for the trajectories."""
     trajectories: Array | None
     """(10, t, d): the policy on those contexts; None if the task has no trajectories."""
-    rescored: Outcomes | None = None
-    """On contexts drawn from the target in the problem's `final_task`, if it has one."""
+    rescored: Mapping[str, Outcomes] = {}
+    """On contexts drawn from the target in each of the problem's `final_tasks`, by name."""
 
 
 def prefixed(prefix: str, state: State) -> State:
@@ -275,8 +276,11 @@ class Problem:
 
     Schedules that use the mean reward itself, as the paper's does, depend on where zero lies.
     """
-    final_task: Task | None
-    """A more faithful version of the task, in which the final policy is scored once more."""
+    final_tasks: Mapping[str, Task]
+    """Other versions of the task, by name, in which the final policy is scored once more.
+
+    For example a finer simulation, or one whose physics is random.
+    """
 
     def __init__(
         self,
@@ -287,7 +291,7 @@ class Problem:
         initial_policy: LinearGaussianPolicy | None = None,
         value_features: Features | None = None,
         reward_shift: float = 0.0,
-        final_task: Task | None = None,
+        final_tasks: Mapping[str, Task] | None = None,
     ) -> None:
         if not has_method(task, "evaluate"):
             raise ValueError(f"task must have a method evaluate; got {task!r}")
@@ -308,12 +312,18 @@ class Problem:
         )
         set_(self, "value_features", value_features or default_value_features(box))
         set_(self, "reward_shift", check_number("reward_shift", reward_shift))
-        set_(self, "final_task", final_task)
+        set_(self, "final_tasks", dict(final_tasks or {}))
         self._check()
 
     def _check(self) -> None:
         d, d_theta = self.task.context_space.dimension, self.task.theta_space.dimension
         checked_target(self.target, self.task.context_space)
+        for name, other in self.final_tasks.items():
+            checked_name(name)
+            if not has_method(other, "evaluate"):
+                raise ValueError(
+                    f"final_tasks[{name!r}] must have a method evaluate; got {other!r}"
+                )
         if self.initial_contexts.dimension != d:
             raise ValueError(
                 f"initial_contexts must have {d} dimensions; got {self.initial_contexts.dimension}"

@@ -13,13 +13,15 @@ from selfpaced.experiments import experiment
 from selfpaced.tasks import ball_in_a_cup
 from selfpaced.tasks.ball_in_a_cup import (
     CONTROLS,
+    CONVERGED,
     DURATION,
-    FAITHFUL,
     FAST,
+    REFERENCE,
     SET_POINTS,
     START,
     BallInACup,
     BallRollouts,
+    Fidelity,
     movement,
     reward,
     set_points,
@@ -35,7 +37,7 @@ POSES = [
     np.array([0.3, -0.8, 0.5, 2.0, -1.0, 0.7, 1.1]),
     np.array([-1.2, 1.1, -2.0, -0.4, 0.9, -1.3, -2.0]),
 ]
-FIDELITIES = {"fast": FAST, "faithful": FAITHFUL}
+FIDELITIES = {"fast": FAST, "converged": CONVERGED, "reference": REFERENCE}
 
 
 def spec_of(fidelity, scale=1.0):
@@ -259,18 +261,19 @@ def catches(scale, wanted=3, fidelity=FAST):
 
 
 def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
-    scale, thetas = 2.5, catches(2.5, wanted=4)
-    world, through = WamRollouts(FAST), 0
+    scale, thetas = 2.5, catches(2.5, wanted=4, fidelity=CONVERGED)
+    world, through = WamRollouts(CONVERGED), 0
     for theta in thetas:
         model = world._model(scale)
         data = mujoco.MjData(model)
         positions, velocities = set_points(theta[None])
         controls = KP * positions + wam.KD * velocities
+        controls = np.repeat(controls, CONVERGED.substeps, axis=1)
         start = world.start(np.array([scale]))
         after, _, _ = world._rollouts.simulate([model], start, controls)
         mujoco.mj_setState(model, data, after[0, -1], int(mujoco.mjtState.mjSTATE_FULLPHYSICS))
         mujoco.mj_kinematics(model, data)
-        names = [*(f"string{k}" for k in range(FAST.links)), "ball"]
+        names = [*(f"string{k}" for k in range(CONVERGED.links)), "ball"]
         rotated = data.body("cup").xmat.reshape(3, 3)
         joints = [(data.body(name).xpos - data.body("cup").xpos) @ rotated for name in names]
         way = np.concatenate([np.linspace(a, b, 50) for a, b in pairwise(joints)])
@@ -287,14 +290,14 @@ def test_the_initial_policy_catches_with_a_bucket_but_not_with_the_real_cup():
     for scale in (2.5, 1.0):
         contexts = np.full((500, 1), scale)
         thetas = problem.initial_policy.sample(contexts, rng)
-        rates[scale] = problem.task.evaluate(contexts, thetas, rng).successes.mean()
+        rates[scale] = BallInACup(FAST).evaluate(contexts, thetas, rng).successes.mean()
     assert 0.01 <= rates[2.5] <= 0.05
     assert rates[1.0] < 0.01
 
 
 def test_at_rest_nothing_moves_and_the_arm_sags_as_known():
-    for name in ("fast", "faithful"):
-        world = WamRollouts(FIDELITIES[name])
+    for fidelity in FIDELITIES.values():
+        world = WamRollouts(fidelity)
         state = world.start(np.array([1.3]))
         sag = state[0, 1 : 1 + JOINTS] - START
         np.testing.assert_allclose(sag[[1, 3, 5]], [0.0644, 0.0489, 0.0370], atol=0.001)
@@ -309,7 +312,7 @@ def test_the_rollout_equals_a_plain_loop_that_looks_at_every_control_step():
     others = problem.initial_policy.sample(np.full((12, 1), 2.5), rng)
     thetas = np.concatenate([theta, others])
     scales = np.concatenate([[2.5], np.linspace(0.9, 2.5, 12)])
-    swung = BallInACup().simulate(scales[:, None], thetas)
+    swung = BallInACup(FAST).simulate(scales[:, None], thetas, rng)
     assert swung.touched.any()
     world = WamRollouts(FAST)
     for k, (scale, row) in enumerate(zip(scales, thetas, strict=True)):
@@ -422,10 +425,10 @@ def test_a_simulation_that_blows_up_is_a_failure_of_its_row_alone_and_counted(
     tmp_path, monkeypatch, capfd, at
 ):
     monkeypatch.chdir(tmp_path)
-    task = BallInACup()
+    task = BallInACup(FAST)
     thetas = np.concatenate([catches(2.5, wanted=1), np.ones((2, 15))])[[1, 0, 2]]
     contexts = np.array([[1.0], [2.5], [2.0]])
-    whole = task.simulate(contexts, thetas)
+    whole = task.simulate(contexts, thetas, np.random.default_rng(0))
     assert success(whole, contexts)[1] == 1.0
     original, chunks = Rollouts.simulate, iter(range(0, CONTROLS + 1, 150))
 
@@ -444,3 +447,23 @@ def test_a_simulation_that_blows_up_is_a_failure_of_its_row_alone_and_counted(
     assert task.diagnostics() == {"unstable": 0}
     assert not list(tmp_path.iterdir())  # MuJoCo would leave a log
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("links", [0, 1, 2.5])
+def test_a_fidelity_needs_links(links):
+    with pytest.raises(ValueError, match=f"links must be .*; got {links}"):
+        Fidelity(links=links, margin=0.001, substeps=1)
+
+
+def test_a_fidelity_that_is_not_stable_at_rest_is_refused_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(wam, "STRING_DAMPING", -1.0)  # hinges that push instead of braking
+    task = BallInACup(FAST)
+    with pytest.raises(ValueError, match=r"fidelity must be stable while the arm is at rest; with"):
+        task.evaluate(np.ones((1, 1)), np.zeros((1, 15)), np.random.default_rng(0))
+
+
+def test_what_a_fidelity_or_a_randomisation_must_be():
+    with pytest.raises(ValueError, match="fidelity must be"):
+        BallInACup(10)
+    with pytest.raises(ValueError, match="randomisation must be"):
+        BallInACup(FAST, 0.1)

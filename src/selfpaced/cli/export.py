@@ -54,7 +54,7 @@ class Export:
             frequency=self.frequency,
             speed=self.speed,
         )
-        rescored = "" if written.rescored is None else f", rescored {written.rescored:.2f}"
+        rescored = "".join(f", {name} {rate:.2f}" for name, rate in written.rescored.items())
         console.print(
             f"{path}: {written.set_points} set points, {written.fastest_joint} up to "
             f"{written.speed:.2f} rad/s; success of the run {written.success:.2f}{rescored}",
@@ -62,6 +62,8 @@ class Export:
             highlight=False,
             soft_wrap=True,
         )
+        for text in written.warnings():
+            console.print(f"warning: {text}", markup=False, highlight=False, soft_wrap=True)
 
     def _write_events(self, folder: Path, console: "Console") -> None:
         from selfpaced.report.data import stored_runs

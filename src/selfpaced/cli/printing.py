@@ -65,7 +65,8 @@ def text_table(members: list[Group], form: str) -> str:
         return json.dumps([{k: _jsonable(v) for k, v in r.items()} for r in rows], indent=1) + "\n"
     buffer = io.StringIO()
     if rows:
-        writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+        names = dict.fromkeys(name for r in rows for name in r)  # not all are rescored
+        writer = csv.DictWriter(buffer, list(names), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return buffer.getvalue()

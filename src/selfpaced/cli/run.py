@@ -36,6 +36,9 @@ class Run:
     """Folder of the results. Finished runs found there are not repeated."""
     workers: int | None = None
     """Number of runs at the same time; one per processor if not given."""
+    threads: int | None = None
+    """Threads of each run, where its task can use them (MuJoCo); its share of the processors if
+    not given. Results do not depend on it."""
     engine: Literal["local", "ray"] = "local"
     """Where runs execute: processes of this machine, or a Ray cluster."""
     address: str | None = None
@@ -68,7 +71,7 @@ class Run:
             checkpoint_seconds=self.checkpoint_seconds,
             accept_edited_code=self.accept_edited_code,
         )
-        engine = make_engine(self.engine, self.workers, self.address)
+        engine = make_engine(self.engine, self.workers, self.address, self.threads)
         with Bars(console) as bars:
             sweep = run_jobs(jobs, engine, bars)
         if sweep.groups:

@@ -82,6 +82,7 @@ class Job:
 
 def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
     """What identifies the experiment's problem and how it is measured, as plain data."""
+    finals = {name: _name(task) for name, task in problem.final_tasks.items()}
     return {
         "task": _name(problem.task),
         "contexts": plain(problem.task.context_space),
@@ -96,7 +97,7 @@ def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
             experiment.measure_rollouts,
             experiment.final_rollouts,
         ],
-        **({} if problem.final_task is None else {"final_task": _name(problem.final_task)}),
+        **({"final_tasks": finals} if finals else {}),
     }
 
 
@@ -131,11 +132,14 @@ def execute(
     job: Job,
     progress: Callable[[Record], None] = lambda record: None,
     stopping: Callable[[], bool] = lambda: False,
+    *,
+    threads: int = 1,
 ) -> list[str]:
     """Run `job` to its end, from its last checkpoint if it has one; return damage that was noticed.
 
-    After each iteration `progress` gets its record, and `stopping` is asked. Raise `Locked` if
-    another process works on the run, and `Stopped` once `stopping()` is true.
+    After each iteration `progress` gets its record, and `stopping` is asked. Simulations may use
+    `threads` threads, which changes no result. Raise `Locked` if another process works on the run,
+    and `Stopped` once `stopping()` is true.
     """
     files = RunWriter(job.folder, job.spec, job.checkpoint_seconds)
     try:
@@ -157,7 +161,9 @@ def execute(
         # in any case, so that the result does not depend on which launcher executes it.
         length = max(job.iterations, asked_iterations(job.folder))
         budget = budget_of(job.experiment, length)
-        final = train_to_end(training, problem, streams, budget, files, after_iteration)
+        final = train_to_end(
+            training, problem, streams, budget, files, after_iteration, threads=threads
+        )
         files.finish(training, final)
         return files.problems
     finally:

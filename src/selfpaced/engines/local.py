@@ -16,6 +16,7 @@ from selfpaced.engines.job import ONE_THREAD, Job, Stopped, Watcher, execute
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.store.locking import Locked, is_locked
 from selfpaced.store.writing import StoreError, write_error
+from selfpaced.tasks.threads import processors
 from selfpaced.types import Record
 
 RETRIES = 2  # further attempts for a run whose process died
@@ -40,9 +41,13 @@ class LocalEngine:
     So a crash ends only one run, and the memory of a finished run goes back to the system.
     """
 
-    def __init__(self, workers: int | None = None) -> None:
-        """Execute `workers` runs at once; by default one per processor that may be used."""
+    def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
+        """Execute `workers` runs at once; by default one per processor that may be used.
+
+        Each run gets `threads` threads; by default its share of the processors.
+        """
         self._workers = processors() if workers is None else check_at_least("workers", workers, 1)
+        self._threads = None if threads is None else check_at_least("threads", threads, 1)
 
     def __repr__(self) -> str:
         return f"LocalEngine({self._workers} workers)"
@@ -62,7 +67,8 @@ class LocalEngine:
                 while len(running) < self._workers and (
                     taken := _next(waiting, elsewhere, watcher)
                 ):
-                    running.append(_launch(context, *taken))
+                    threads = self._share(1 + len(waiting) + len(running))
+                    running.append(_launch(context, *taken, threads))
                     watcher.started(taken[0])
                 if not running:
                     time.sleep(POLL_SECONDS)  # other launchers work on all that is left
@@ -74,13 +80,15 @@ class LocalEngine:
             _stop(running)
             raise
 
+    def _share(self, unfinished: int) -> int:
+        """Threads of a run that starts while `unfinished` runs, itself included, are not done.
 
-def processors() -> int:
-    """Processors that this process may use; under SLURM, for example, fewer than there are."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+        Shares only grow as runs finish, and the last runs use all processors; together, running
+        runs never have more threads than there are processors.
+        """
+        if self._threads is not None:
+            return self._threads
+        return max(1, processors() // min(self._workers, unfinished))
 
 
 def _context() -> Any:
@@ -122,10 +130,10 @@ def _next(
     return None
 
 
-def _launch(context: Any, job: Job, attempt: int) -> _Worker:
-    """Start a process for `job`."""
+def _launch(context: Any, job: Job, attempt: int, threads: int) -> _Worker:
+    """Start a process for `job` that may use `threads` threads."""
     reports, ours = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(job, ours), daemon=False)
+    process = context.Process(target=_work, args=(job, ours, threads), daemon=False)
     process.start()
     ours.close()
     return _Worker(job, attempt, process, reports)
@@ -217,7 +225,7 @@ class _Launcher:
             self.say("progress", (record["iteration"], record.get("target_success")))
 
 
-def _work(job: Job, reports: Connection) -> None:
+def _work(job: Job, reports: Connection, threads: int) -> None:
     """Execute `job` in a worker process, and report to the launcher how it ends."""
     launcher = _Launcher(reports)
     asked_to_stop = False
@@ -229,7 +237,9 @@ def _work(job: Job, reports: Connection) -> None:
     signal.signal(signal.SIGTERM, ask_to_stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     try:
-        problems = execute(job, launcher.progress, lambda: asked_to_stop or launcher.gone)
+        problems = execute(
+            job, launcher.progress, lambda: asked_to_stop or launcher.gone, threads=threads
+        )
         launcher.say("finished", problems)
     except Stopped:
         launcher.say("stopped")

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 import traceback
-from typing import Any
+from typing import Any, cast
 
 import ray
 from ray.exceptions import RayError, RayTaskError
@@ -30,9 +30,18 @@ LOCK_SECONDS = 60.0
 class RayEngine:
     """Executes every run as a Ray task; Ray places them, and repeats those whose node is lost."""
 
-    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        """Use the cluster at `address`; without one, a local cluster of `workers` processors."""
+    def __init__(
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Use the cluster at `address`; without one, a local cluster of `workers` processors.
+
+        Ray reserves `threads` processors for each run; by default the run's share of the cluster.
+        """
         self._workers = None if workers is None else check_at_least("workers", workers, 1)
+        self._threads = None if threads is None else check_at_least("threads", threads, 1)
         self._address = address
 
     def __repr__(self) -> str:
@@ -55,10 +64,11 @@ class RayEngine:
                 ray.shutdown()  # ends tasks that are still running; their checkpoints stay
 
     def _run(self, jobs: list[Job], watcher: Watcher) -> None:
+        threads = _share(len(jobs)) if self._threads is None else self._threads
         task: Any = ray.remote(
-            num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": ONE_THREAD}
+            num_cpus=threads, max_retries=RETRIES, runtime_env={"env_vars": ONE_THREAD}
         )(_work)
-        pending: dict[Any, Job] = {task.remote(job): job for job in jobs}
+        pending: dict[Any, Job] = {task.remote(job, threads): job for job in jobs}
         try:
             self._watch(pending, watcher)
         except BaseException:
@@ -74,6 +84,13 @@ class RayEngine:
                 _show_progress(reference, job, seen, watcher)
             for reference in ready:
                 _settle(reference, pending.pop(reference), watcher)
+
+
+def _share(jobs: int) -> int:
+    """Processors for each of `jobs` runs: equal shares of the cluster that fit on one node."""
+    nodes = cast(list[dict[str, Any]], ray.nodes())
+    sizes = [int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]]
+    return max(1, min(sum(sizes) // max(1, jobs), max(sizes, default=1)))
 
 
 def _show_progress(reference: Any, job: Job, seen: dict[Any, int], watcher: Watcher) -> None:
@@ -113,12 +130,12 @@ def _settle(reference: Any, job: Job, watcher: Watcher) -> None:
         watcher.failed(job, content)
 
 
-def _work(job: Job) -> tuple[str, Any]:
-    """Execute `job` in a Ray worker; return how it ended, as in `_settle`."""
+def _work(job: Job, threads: int) -> tuple[str, Any]:
+    """Execute `job` in a Ray worker with `threads` threads; return how it ended (`_settle`)."""
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
-            return "finished", execute(job)
+            return "finished", execute(job, threads=threads)
         except Locked:
             if time.monotonic() > deadline:
                 return "elsewhere", None

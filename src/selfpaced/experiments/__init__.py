@@ -2,7 +2,7 @@
 
 import importlib
 
-from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
+from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP, BALL_IN_A_CUP_ROBUST
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.pointmass import POINTMASS_PPO
@@ -18,6 +18,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         REACHER_EASY,
         REACHER_KINEMATIC,
         BALL_IN_A_CUP,
+        BALL_IN_A_CUP_ROBUST,
         POINTMASS_PPO,
     )
 }

@@ -58,9 +58,20 @@ class Group:
         return np.array([run.result["reward_at_mean"] for run in self.runs], dtype=float)
 
     @property
-    def rescored_success(self) -> Array:
-        """(seeds,): final success rate in the problem's `final_task`; nan where it has none."""
-        return np.array([run.result.get("rescored_success", np.nan) for run in self.runs])
+    def rescored_success(self) -> dict[str, Array]:
+        """(seeds,) for each of the problem's `final_tasks`: the final success rate in it."""
+        names = dict.fromkeys(
+            key.removeprefix("rescored_").removesuffix("_success")
+            for run in self.runs
+            for key in run.result
+            if key.startswith("rescored_") and key.endswith("_success")
+        )
+        return {
+            name: np.array(
+                [run.result.get(f"rescored_{name}_success", np.nan) for run in self.runs]
+            )
+            for name in names
+        }
 
     def iterations_to(self, success: float) -> Array:
         """(seeds,): first iteration with at least this measured success rate; infinity if none."""

@@ -26,7 +26,10 @@ def row(group: Group) -> dict[str, Any]:
         "reward_q90": float(reward[2]),
         "success_at_mean_median": float(np.median(group.success_at_mean)),
         "reward_at_mean_median": float(np.median(group.reward_at_mean)),
-        "rescored_success_median": float(np.median(group.rescored_success)),
+        **{
+            f"rescored_{name}_success_median": float(np.median(rates))
+            for name, rates in group.rescored_success.items()
+        },
         "iterations_to_50": float(quantiles(group.iterations_to(0.5))[1]),
         "iterations_to_90": float(quantiles(group.iterations_to(0.9))[1]),
         "rollouts": float(np.median([run.result["rollouts"] for run in group.runs])),
@@ -48,7 +51,7 @@ DROPPED_EMPTY = ("rescored",)  # left out where no run has a value
 CAPTION = (
     "n: seeds; success and reward on the target: median [10%, 90%]; "
     "worst: lowest success of a seed; "
-    "rescored: success in the problem's final_task, a more faithful simulation; "
+    "rescored: median success in each of the problem's final_tasks, such as a finer simulation; "
     "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success"
 )
 
@@ -62,7 +65,11 @@ def text_row(group: Group) -> tuple[str, ...]:
         str(r["seeds"]),
         _band(r, "success", "{:.2f}"),
         _number(r["success_min"], "{:.2f}"),
-        _number(r["rescored_success_median"], "{:.2f}"),
+        ", ".join(
+            f"{name} {_number(r[f'rescored_{name}_success_median'], '{:.2f}')}"
+            for name in group.rescored_success
+        )
+        or "-",
         _band(r, "reward", f"{{:.{decimals}f}}"),
         _number(r["success_at_mean_median"], "{:.2f}")
         + f" {r['reward_at_mean_median']:.{decimals}f}",

@@ -18,6 +18,10 @@ OURS = frozenset(
     {"gate-precision", "gate-global", "reacher", "reacher-kinematic", "ball-in-a-cup"}
 )  # experiments whose algorithms were renamed; a user's own keep their names
 METRICS = {"able": "mastered"}
+RESULTS = {
+    "rescored_success": "rescored_faithful_success",
+    "rescored_reward": "rescored_faithful_reward",
+}
 
 
 def upgraded_spec(spec: dict[str, Any]) -> dict[str, Any]:
@@ -26,7 +30,17 @@ def upgraded_spec(spec: dict[str, Any]) -> dict[str, Any]:
         return spec
     renamed = {**spec, "format": 2, "algorithm": _algorithm(spec)}
     renamed["config"] = _current(renamed.pop("numbers", {}))
+    problem = renamed.get("problem")
+    if isinstance(problem, dict) and "final_task" in problem:  # there was one, without a name
+        problem = dict(cast(dict[str, Any], problem))
+        finals = {"faithful": problem.pop("final_task")}
+        renamed["problem"] = {**problem, "final_tasks": finals}
     return renamed
+
+
+def upgraded_result(result: dict[str, Any]) -> dict[str, Any]:
+    """`result` with today's names of its entries."""
+    return {RESULTS.get(name, name): value for name, value in result.items()}
 
 
 def upgraded_record(record: Record) -> Record:

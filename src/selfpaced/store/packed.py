@@ -22,7 +22,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray
 from selfpaced.maths.policy import Policy, policy_from
-from selfpaced.store.compatibility import METRICS, upgraded_spec
+from selfpaced.store.compatibility import METRICS, upgraded_result, upgraded_spec
 from selfpaced.store.experiment_info import ExperimentInfo, info_from_json, write_info
 from selfpaced.store.files import plain
 from selfpaced.store.locking import Locked
@@ -233,7 +233,9 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
             StoredRun(
                 spec=upgraded_spec({**about["spec"], "seed": seed, **codes[i]}),
                 records=records,
-                result={k: math.nan if v is None else v for k, v in result.items()},
+                result={
+                    k: math.nan if v is None else v for k, v in upgraded_result(result).items()
+                },
                 cpu_seconds=about["cpu_seconds"][i],
                 policy=_unpack_policy(columns, i),
                 contexts=columns["contexts"][i].astype(float),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selfpaced.maths.policy import Policy, load_policy
-from selfpaced.store.compatibility import upgraded_record
+from selfpaced.store.compatibility import upgraded_record, upgraded_result
 from selfpaced.store.files import read_json, read_npz, read_vouched_json
 from selfpaced.store.spec import read_spec, run_folders
 from selfpaced.types import AnyArray, Record
@@ -68,7 +68,7 @@ def read_run(folder: Path) -> StoredRun:
     return StoredRun(
         spec=read_spec(folder),
         records=[_parsed(line) for line in content["metrics.jsonl"].splitlines()],
-        result=_with_nan(result),
+        result=_with_nan(upgraded_result(result)),
         cpu_seconds=read_cpu_seconds(folder),
         policy=load_policy(folder / "policy.npz") if "policy.npz" in content else None,
         contexts=final["contexts"],

@@ -181,9 +181,9 @@ class RunWriter:
             "reward_at_mean": float(final.at_mean.rewards.mean()),
             "versions": versions(),
         }
-        if final.rescored is not None:
-            result["rescored_success"] = mean_of_known(final.rescored.successes)
-            result["rescored_reward"] = float(final.rescored.rewards.mean())
+        for name, outcomes in final.rescored.items():
+            result[f"rescored_{name}_success"] = mean_of_known(outcomes.successes)
+            result[f"rescored_{name}_reward"] = float(outcomes.rewards.mean())
         self._conclude(result, training.policy, final.contexts, final.trajectories)
 
     @_raises_store_error

@@ -5,8 +5,9 @@ it. Tasks that need MuJoCo import it when they first simulate, so this package l
 """
 
 from collections.abc import Callable
+from functools import partial
 
-from selfpaced.tasks.ball_in_a_cup import BallInACup
+from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT, BallInACup
 from selfpaced.tasks.gate import Gate
 from selfpaced.tasks.kinematic import KinematicReacher
 from selfpaced.tasks.maze import Maze
@@ -19,6 +20,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "reacher": Reacher,
     "reacher-kinematic": KinematicReacher,
     "ball-in-a-cup": BallInACup,
+    "ball-in-a-cup-randomised": partial(BallInACup, FAST, ROBOT),
     "pointmass": PointMass2D,
     "maze": Maze,
 }

@@ -11,12 +11,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, BoolArray
+from selfpaced.maths.arrays import (
+    Array,
+    BoolArray,
+    check_at_least,
+    check_kind,
+    check_number,
+)
 from selfpaced.maths.box import Box
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.promp import basis, basis_velocity
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.mujoco.camera import Picture
+from selfpaced.tasks.randomisation import Randomisation
 from selfpaced.types import Outcomes
 
 FREQUENCY = 500.0  # control steps per second; each has a set point and a check for contacts
@@ -61,9 +68,31 @@ class Fidelity:
         """Seconds per step of the physics."""
         return 1.0 / (FREQUENCY * self.substeps)
 
+    def __post_init__(self) -> None:
+        check_at_least("links", self.links, 2)
+        check_at_least("substeps", self.substeps, 1)
+        if not check_number("margin", self.margin) >= 0.0:
+            raise ValueError(f"margin must be at least 0; got {self.margin}")
 
+
+# `studies/ball_convergence.py` compares these; docs/reproduction.md has its table.
+CONVERGED = Fidelity(links=10, margin=0.0015, substeps=2)
+"""The model to learn in: its outcomes are those of finer models, but for rebounds at the rim."""
+REFERENCE = Fidelity(links=20, margin=0.0015, substeps=8)
+"""A time step of 0.25 ms: what `CONVERGED` is judged by, at four times its cost."""
 FAST = Fidelity(links=10, margin=0.003, substeps=1)
-FAITHFUL = Fidelity(links=20, margin=0.0015, substeps=2)
+"""A quarter of the cost of `CONVERGED`, for tests. Policies learn to exploit its errors."""
+# What is not known exactly about a robot of this kind; each line says why it has this size.
+ROBOT = Randomisation(
+    ball_mass=0.1,  # 2 g of 21 g: balls and the glue of the string differ
+    string_length=0.02,  # 6 mm of 30 cm: knots, and how a string stretches
+    string_damping=0.5,  # no measurement: it depends on the string, and models disagree about it
+    cup_position=0.004,  # metres: the cup is put into the hand by hand
+    joint_offset=0.01,  # rad, 0.6 degrees: the joints' zeros are set by eye against stops
+    gains=0.1,  # torques of cable-driven joints without torque sensors, with their friction
+    delay=0.004,  # seconds: two control steps at 500 Hz
+    noise=0.002,  # rad
+)
 
 
 class BallRollouts(NamedTuple):
@@ -88,6 +117,7 @@ class BallInACup:
     """Ball-in-a-Cup in MuJoCo (install the extra `mujoco`).
 
     Contexts (n, 1): scale of the cup. Thetas (n, 15): weights of five bases for three joints.
+    Without a randomisation nothing is random.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("mujoco",)
@@ -101,44 +131,61 @@ class BallInACup:
     joint_names = tuple(f"joint{k}" for k in range(1, 8))
     """Names of the joints in the files that `selfpaced export` writes for a robot."""
     fidelity: Fidelity
-    """How finely the string and the time are divided; FAST for learning, FAITHFUL for a check."""
+    """How finely the string and the time are divided."""
 
-    def __init__(self, fidelity: Fidelity = FAST) -> None:
-        self.fidelity = fidelity
+    randomisation: Randomisation | None
+    """How the world of every rollout may differ from the model; None for the model itself."""
+
+    def __init__(
+        self, fidelity: Fidelity = CONVERGED, randomisation: Randomisation | None = None
+    ) -> None:
+        check_kind("fidelity", fidelity, Fidelity)
+        if randomisation is not None:
+            check_kind("randomisation", randomisation, Randomisation)
+        self.fidelity, self.randomisation = fidelity, randomisation
         self._rollouts: Any = None
         self._unstable = 0  # number of unstable rollouts in the last batch
 
     def __repr__(self) -> str:
-        return task_repr(self, repr(self.fidelity))
+        return task_repr(self, *self._details())
+
+    def _details(self) -> list[str]:
+        """What tells this task from others of its class."""
+        return [repr(part) for part in (self.fidelity, self.randomisation) if part is not None]
 
     @property
     def name(self) -> str:
-        """The task's name in the specs of stored runs, with its fidelity; it must not change."""
-        return f"BallInACup({self.fidelity})"
+        """The task's name in the specs of stored runs, with its details; it must not change."""
+        return f"BallInACup({', '.join(self._details())})"
 
     def diagnostics(self) -> dict[str, float]:
         """The number of unstable rollouts in the last batch; instability counts as a failure."""
         return {"unstable": self._unstable}
 
     def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
-        """Rewards and successes of one rollout per row; nothing is random."""
+        """Rewards and successes of one rollout per row; `rng` draws worlds if they are random."""
         contexts, thetas = checked_batch(self, contexts, thetas)
-        rollouts = self.simulate(contexts, thetas)
+        rollouts = self.simulate(contexts, thetas, rng)
         self._unstable = int(rollouts.unstable.sum())
         successes = success(rollouts, contexts)
         return Outcomes(reward(successes, thetas), successes)
 
     def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
         """(n, 211, 3): positions of the ball over time, one every 20 ms."""
-        return self.simulate(*checked_batch(self, contexts, thetas)).balls[:, ::10]
+        return self.simulate(*checked_batch(self, contexts, thetas), rng).balls[:, ::10]
 
-    def simulate(self, contexts: Array, thetas: Array) -> BallRollouts:
+    def simulate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> BallRollouts:
         """Simulate one rollout per row of `contexts` (n, 1) and `thetas` (n, 15)."""
         from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
         if self._rollouts is None:
             self._rollouts = WamRollouts(self.fidelity)
-        return self._rollouts.simulate(contexts[:, 0], *set_points(thetas))
+        positions, velocities = set_points(thetas)
+        if self.randomisation is None:
+            return self._rollouts.simulate(contexts[:, 0], positions, velocities)
+        worlds = self.randomisation.draw(len(contexts), CONTROLS, rng)
+        disturbed = worlds.disturbed(positions, velocities, FREQUENCY)
+        return self._rollouts.simulate(contexts[:, 0], *disturbed, worlds)
 
     def movement(self, theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
         """Times (t,), joint positions and velocities (t, 7) for a robot; see `movement`."""

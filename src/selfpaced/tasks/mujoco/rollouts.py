@@ -1,4 +1,8 @@
-"""`Rollouts`: MuJoCo simulates many rows in one call, each with its own model and controls."""
+"""`Rollouts`: MuJoCo simulates many rows in one call, each with its own model and controls.
+
+Rows are independent, so several threads can share them, and the result is the same to the last bit
+for any number of threads.
+"""
 
 # MuJoCo's rollout is partly untyped:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -11,21 +15,30 @@ import mujoco.rollout
 import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray
+from selfpaced.tasks.threads import simulation_threads
 
 PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)  # parts of a state: time, positions, velocities
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)  # parts that a control sets: those of the actuators
 
 
 class Rollouts:
-    """Simulates rows one after the other; each may have a model of its own."""
+    """Simulates rows on `simulation_threads()` threads; each may have a model of its own."""
 
     model: Any
     """A compiled model; those of all rows must have its sizes and its time step."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._rollout = mujoco.rollout.Rollout(nthread=0)  # 0: simulate in this thread
-        self._data = mujoco.MjData(model)
+        self._rollout: Any = None  # MuJoCo's pool of threads
+        self._data: list[Any] = []  # working memory, one per thread
+
+    def _use_threads(self, threads: int) -> None:
+        """Make a pool of `threads` threads, unless that is the one there is."""
+        if threads == len(self._data):
+            return
+        # 0 simulates in this thread, which saves the hand-over to a pool.
+        self._rollout = mujoco.rollout.Rollout(nthread=threads if threads > 1 else 0)
+        self._data = [mujoco.MjData(self.model) for _ in range(threads)]
 
     def simulate(
         self, models: list[Any], states: Array, controls: Array, control_spec: int = CONTROL
@@ -38,6 +51,7 @@ class Rollouts:
         that its time stays behind. A row's result does not depend on other rows or earlier calls,
         because MuJoCo's rollout starts every row without a warm start of its solver.
         """
+        self._use_threads(simulation_threads())
         k, t = controls.shape[:2]
         after = np.empty((k, t, states.shape[1]))
         sensed = np.empty((k, t, self.model.nsensordata))
@@ -46,7 +60,7 @@ class Rollouts:
         try:
             self._rollout.rollout(
                 models,
-                [self._data],
+                self._data,
                 np.ascontiguousarray(states),
                 controls,
                 control_spec=control_spec,
@@ -54,6 +68,7 @@ class Rollouts:
                 state=after,
                 sensordata=sensed,
                 skip_checks=True,  # all arrays have the right shapes already
+                chunk_size=1,  # rows cost differently: a thread takes the next one when it is free
             )
         finally:
             mujoco.set_mju_user_warning(warn_before)

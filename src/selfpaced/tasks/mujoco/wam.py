@@ -133,6 +133,41 @@ def resize_cup(spec: Any, scale: float) -> None:
     spec.body("string0").pos = [0, STUB_Y, axis]
 
 
+def set_world(
+    spec: Any,
+    ball_mass: float,
+    string_length: float,
+    string_damping: float,
+    cup_offset: Array,
+    gains: Array,
+) -> None:
+    """Change what a `Randomisation` draws; compile the spec afterwards.
+
+    `ball_mass`, `string_length`, `string_damping` and `gains` (7,) are factors of the nominal
+    values; `cup_offset` (3,) is in metres, in the frame of the palm.
+    """
+    links = sum(body.name.startswith("string") for body in spec.bodies)
+    _stretch_string(spec, links, string_length * STRING_LENGTH)
+    for joint in spec.joints:
+        if joint.name.startswith("string"):
+            joint.damping[0] = string_damping * STRING_DAMPING
+    spec.geom("ball").mass = ball_mass * BALL_MASS
+    spec.body("cup").pos = cup_offset
+    for link, kp, kd, gain in zip(LINKS, KP, KD, gains, strict=True):
+        spec.actuator(link.name).biasprm[:3] = [0.0, -gain * kp, -gain * kd]
+
+
+def _stretch_string(spec: Any, links: int, length: float) -> None:
+    """Give the string of `links` links a `length`, from its first joint to the ball's centre."""
+    pitch = length / (links - 0.5)
+    for k in range(links):
+        if k:
+            spec.body(f"string{k}").pos = [0, -pitch, 0]
+        if k < links - 1:
+            spec.geom(f"string{k}").fromto = [0, -STRING_RADIUS, 0, 0, -pitch + STRING_RADIUS, 0]
+    spec.body("ball").pos = [0, -pitch / 2, 0]
+
+
 def _add_arm_shapes(spec: Any) -> None:
     """Add the shapes that ball and string collide with, in the frame of each link.
 
@@ -209,10 +244,9 @@ def _add_string(spec: Any, links: int, margin: float, timestep: float) -> None:
     metres away: with contacts as soft as the cup's, which are right for the ball, the string
     passes through the wall in nine of ten successes.
     """
-    pitch = STRING_LENGTH / (links - 0.5)
     body = spec.body("cup")
     for k in range(links):
-        body = body.add_body(name=f"string{k}", pos=[0, -pitch if k else 0, 0])
+        body = body.add_body(name=f"string{k}")
         for axis in ([1, 0, 0], [0, 0, 1]):
             body.add_joint(
                 name=f"string{k}{'xz'[axis[2]]}", axis=axis, damping=STRING_DAMPING, limited=False
@@ -222,7 +256,6 @@ def _add_string(spec: Any, links: int, margin: float, timestep: float) -> None:
                 name=f"string{k}",
                 type=CAPSULE,
                 size=[STRING_RADIUS, 0, 0],
-                fromto=[0, -STRING_RADIUS, 0, 0, -pitch + STRING_RADIUS, 0],
                 mass=STRING_MASS / (links - 1),
                 rgba=BROWN,
                 margin=margin,
@@ -231,10 +264,11 @@ def _add_string(spec: Any, links: int, margin: float, timestep: float) -> None:
                 solimp=[0.95, 0.99, 0.001, 0.5, 2.0],
                 **HANGING,
             )
-    ball = body.add_body(name="ball", pos=[0, -pitch / 2, 0])
+    ball = body.add_body(name="ball")
     ball.add_geom(
         name="ball", type=SPHERE, size=[BALL_RADIUS, 0, 0], mass=BALL_MASS, rgba=RED, **HANGING
     )
+    _stretch_string(spec, links, STRING_LENGTH)
 
 
 def _add_actuators(spec: Any) -> None:

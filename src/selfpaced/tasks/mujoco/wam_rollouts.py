@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray
-from selfpaced.tasks.ball_in_a_cup import CONTROLS, START, BallRollouts, Fidelity
+from selfpaced.tasks.ball_in_a_cup import CONTROLS, FREQUENCY, START, BallRollouts, Fidelity
 from selfpaced.tasks.mujoco.camera import Camera, Picture, View
 from selfpaced.tasks.mujoco.rollouts import PHYSICS, Rollouts
 from selfpaced.tasks.mujoco.wam import (
@@ -23,12 +23,15 @@ from selfpaced.tasks.mujoco.wam import (
     add_lights,
     place_in_cup,
     resize_cup,
+    set_world,
     wam_spec,
 )
+from selfpaced.tasks.randomisation import Worlds
 
 CHUNK = 150  # control steps per call of MuJoCo; rollouts that have ended then are left out
 SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # cups for which the pose at rest is computed
 SAG_STEPS, SAG_TOLERANCE = 100, 1e-9  # iterations that find this pose, and their accuracy in rad
+REST_CHECK, REST_TOLERANCE = 100, 0.005  # control steps of the check at rest; metres allowed
 PICTURE_EVERY = 20  # control steps between two pictures, which makes 25 pictures per second
 VIEW = View(lookat=(0.0, -0.62, 1.22), distance=1.45, azimuth_deg=20.0, elevation_deg=-5.0)
 
@@ -41,53 +44,83 @@ class WamRollouts:
         self._spec = wam_spec(
             1.0, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep
         )
-        self._rest = np.array([self._settled(scale) for scale in SETTLED_SCALES])
+        self._rest = np.array([_settled(self._model(s), START, KP) for s in SETTLED_SCALES])
         self._rollouts = Rollouts(self._model(1.0))
+        self._check_rest(fidelity)
 
     def _model(self, scale: float) -> Any:
         """A compiled model with a cup of `scale`."""
         resize_cup(self._spec, scale)
         return self._spec.compile()
 
-    def _settled(self, scale: float) -> Array:
-        """(nq,): joint positions at rest; the arm sags under its weight, the string hangs down."""
-        model = self._model(scale)
-        data = mujoco.MjData(model)
-        data.qpos[:JOINTS] = START
-        change = np.full(JOINTS, np.inf)
-        for _ in range(SAG_STEPS):
-            mujoco.mj_kinematics(model, data)
-            down = -data.body("cup").xmat.reshape(3, 3)[2]  # in the cup's frame
-            # The string leaves along -y and turns about x, then z.
-            data.qpos[JOINTS : JOINTS + 2] = np.arctan2(-down[2], -down[1]), np.arcsin(down[0])
-            mujoco.mj_forward(model, data)
-            sagged = START - data.qfrc_bias[:JOINTS] / KP  # where the torques balance the weight
-            change = sagged - data.qpos[:JOINTS]
-            data.qpos[:JOINTS] += 0.5 * change
-        if np.abs(change).max() > SAG_TOLERANCE:
-            raise RuntimeError(f"the arm's pose at rest was not found for a cup of scale {scale}")
-        return data.qpos.copy()
+    def _check_rest(self, fidelity: Fidelity) -> None:
+        """Raise a ValueError unless the ball hangs still while the arm holds its pose."""
+        still = np.tile(KP * START, (1, REST_CHECK * self._substeps, 1))
+        before = self.start(np.ones(1))
+        _, sensed, unstable = self._rollouts.simulate([self._rollouts.model], before, still)
+        moved = np.abs(sensed[0, -1, BALL] - sensed[0, 0, BALL]).max()
+        if unstable[0] or not moved < REST_TOLERANCE:
+            raise ValueError(
+                f"fidelity must be stable while the arm is at rest; with {fidelity} the ball moves "
+                f"by {moved:.2g} m in {REST_CHECK / FREQUENCY:g} s"
+            )
 
     def start(self, scales: Array) -> Array:
         """(n, s): states at rest with cups of `scales` (n,), interpolated over SETTLED_SCALES."""
-        rest = np.stack([np.interp(scales, SETTLED_SCALES, q) for q in self._rest.T], axis=1)
+        return self._states(
+            np.stack([np.interp(scales, SETTLED_SCALES, q) for q in self._rest.T], axis=1)
+        )
+
+    def _states(self, rest: Array) -> Array:
+        """(n, s): MuJoCo's states for joint positions `rest` (n, nq) at time 0, without motion."""
         model = self._rollouts.model
-        states = np.zeros((len(scales), mujoco.mj_stateSize(model, PHYSICS)))
+        states = np.zeros((len(rest), mujoco.mj_stateSize(model, PHYSICS)))
         states[:, 1 : 1 + model.nq] = rest  # after the time and before the velocities
         return states
 
-    def simulate(self, scales: Array, positions: Array, velocities: Array) -> BallRollouts:
-        """Simulate rollouts with cups of `scales` (n,).
+    def _scene(self, scales: Array, worlds: Worlds | None) -> tuple[list[Any], Array, Array]:
+        """Models (n), states at rest (n, s) and factors of the gains (n, 7) for n rollouts."""
+        if worlds is None:
+            models = {scale: self._model(scale) for scale in dict.fromkeys(scales.tolist())}
+            chosen = [models[scale] for scale in scales.tolist()]
+            return chosen, self.start(scales), np.ones((len(scales), JOINTS))
+        chosen: list[Any] = []
+        try:
+            for row, scale in enumerate(scales.tolist()):
+                set_world(
+                    self._spec,
+                    worlds.ball_mass[row],
+                    worlds.string_length[row],
+                    worlds.string_damping[row],
+                    worlds.cup_offset[row],
+                    worlds.gains[row],
+                )
+                chosen.append(self._model(scale))
+        finally:
+            set_world(self._spec, 1.0, 1.0, 1.0, np.zeros(3), np.ones(JOINTS))
+        rest = [
+            _settled(model, START + offset, gains * KP)
+            for model, offset, gains in zip(chosen, worlds.joint_offset, worlds.gains, strict=True)
+        ]
+        return chosen, self._states(np.array(rest)), worlds.gains
+
+    def simulate(
+        self,
+        scales: Array,
+        positions: Array,
+        velocities: Array,
+        worlds: Worlds | None = None,
+    ) -> BallRollouts:
+        """Simulate rollouts with cups of `scales` (n,), each in its own of `worlds` if given.
 
         `positions` and `velocities` (n, CONTROLS, 7) are the set points. Sensors show the state
         before each substep, so that the state after control step k is read in the first substep of
         step k + 1. Therefore one control step more is simulated, at the last set point.
         """
         n = len(scales)
-        controls = KP * positions + KD * velocities
+        models, states, gains = self._scene(scales, worlds)
+        controls = gains[:, None] * (KP * positions + KD * velocities)
         controls = np.concatenate([controls, controls[:, -1:]], axis=1)
-        models = {scale: self._model(scale) for scale in dict.fromkeys(scales.tolist())}
-        states = self.start(scales)
         balls = np.empty((n, CONTROLS + 1, 3))
         radii, heights = np.empty((2, n))
         touched, unstable = np.zeros((2, n), dtype=bool)
@@ -96,7 +129,7 @@ class WamRollouts:
             if not rows.size:
                 break
             part = np.repeat(controls[rows, first : first + CHUNK], self._substeps, axis=1)
-            chosen = [models[scale] for scale in scales[rows].tolist()]
+            chosen = [models[row] for row in rows]
             after, sensed, failed = self._rollouts.simulate(chosen, states[rows], part)
             seen = sensed[:, :: self._substeps]  # the first substep of every control step
             balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
@@ -143,3 +176,25 @@ class WamRollouts:
                 state = after[:, -1]
         finally:
             camera.close()
+
+
+def _settled(model: Any, aim: Array, kp: Array) -> Array:
+    """(nq,): joint positions at rest; the arm sags under its weight, the string hangs down.
+
+    The controllers hold the pose `aim` (7,) with the gains `kp` (7,).
+    """
+    data = mujoco.MjData(model)
+    data.qpos[:JOINTS] = aim
+    change = np.full(JOINTS, np.inf)
+    for _ in range(SAG_STEPS):
+        mujoco.mj_kinematics(model, data)
+        down = -data.body("cup").xmat.reshape(3, 3)[2]  # in the cup's frame
+        # The string leaves along -y and turns about x, then z.
+        data.qpos[JOINTS : JOINTS + 2] = np.arctan2(-down[2], -down[1]), np.arcsin(down[0])
+        mujoco.mj_forward(model, data)
+        sagged = aim - data.qfrc_bias[:JOINTS] / kp  # where the torques balance the weight
+        change = sagged - data.qpos[:JOINTS]
+        data.qpos[:JOINTS] += 0.5 * change
+    if not np.abs(change).max() < SAG_TOLERANCE:
+        raise RuntimeError("the arm's pose at rest was not found")
+    return data.qpos.copy()
