@@ -8,15 +8,15 @@ From the project's folder:
         --seeds 6 --out runs-ablations
     selfpaced report runs-ablations --out ablations.html
 
-A run of BALL takes eight CPU minutes; its whole rule is `sprl-mastery` of ball-in-a-cup.
+A run of BALL takes eight CPU minutes; its whole rule is `sprl-mastery` of ball-in-a-cup-coarse.
 """
 
 from dataclasses import replace
 
 from selfpaced import SPRL, Experiment, Mastery, MasteryRule
-from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER_KINEMATIC
+from studies.coarse_ball import COARSE
 
 WITHOUT = {
     "whole-rule": Mastery(),
@@ -50,4 +50,4 @@ def ablated(experiment: Experiment, n_samples: int) -> Experiment:
 PRECISION = ablated(GATE_PRECISION, 100)
 GLOBAL = ablated(GATE_GLOBAL, 100)
 KINEMATIC = ablated(REACHER_KINEMATIC, 50)
-BALL = replace(ablated(BALL_IN_A_CUP, 16), iterations=400)
+BALL = replace(ablated(COARSE, 16), iterations=400)

@@ -4,10 +4,11 @@ From the project's folder:
 
     selfpaced run studies.open_points:PRECISION --seeds 20 --out runs-open
     selfpaced run studies.open_points:BALL --seeds 3 --out runs-open
-    python -m studies.open_points docs/images/open-points.png runs-open results/ball-in-a-cup.packed
+    python -m studies.open_points docs/images/open-points.png runs-open \
+        results/studies/ball-in-a-cup-coarse.packed
 
-The last draws them. Ours are in `results`, where the runs of Ball-in-a-Cup's `sprl` are the
-variant "paper".
+The last draws them. Ours are in `results/studies`, where the runs of the coarse Ball-in-a-Cup's
+`sprl` are the variant "paper".
 """
 
 import sys
@@ -17,12 +18,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from selfpaced import SPRL, Alpha, Experiment, FractionOfReward, load
-from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.experiments.gate import GATE_PRECISION
 from selfpaced.maths.schedule import Progress
 from selfpaced.report.data import Group
 from selfpaced.report.figures import new_figure, tidy
 from selfpaced.types import Algorithm
+from studies.coarse_ball import COARSE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,7 @@ def entropy_of(variances: np.ndarray) -> float:
 
 
 PRECISION = variants(GATE_PRECISION, entropy_of(np.full(14, 100.0)), 14)
-BALL = variants(BALL_IN_A_CUP, entropy_of(0.4 * np.tile([5.0, 5.0, 3.0], 5)), 15)
+BALL = variants(COARSE, entropy_of(0.4 * np.tile([5.0, 5.0, 3.0], 5)), 15)
 
 
 POINTS = {

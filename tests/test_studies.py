@@ -72,7 +72,8 @@ def test_the_sampled_kl_is_near_the_exact_one_while_contexts_stand_still():
 
 
 def test_the_figure_of_open_points_shows_every_variant_that_is_stored():
-    stored = [RESULTS / "ball-in-a-cup.packed", *(RESULTS / "studies").glob("*open-points.packed")]
+    coarse = RESULTS / "studies" / "ball-in-a-cup-coarse.packed"
+    stored = [coarse, *(RESULTS / "studies").glob("*open-points.packed")]
     figure = open_points.draw([str(path) for path in stored])
     legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
     for legend, names in zip(legends, 2 * list(open_points.POINTS.values()), strict=True):

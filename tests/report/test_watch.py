@@ -16,16 +16,23 @@ from selfpaced.store.reading import StoredRun
 from selfpaced.store.spec import run_folder
 from selfpaced.store.writing import RunWriter
 
+MODEL = "BallInACup(Fidelity(links=10, margin=0.0015, substeps=2))"
 
-def stored_ball_run(out, A):
+
+def stored_ball_run(out, A, **result):
     """The folder of a finished run of ball-in-a-cup, whose policy has the initial covariance."""
     initial = experiment("ball-in-a-cup").problem().initial_policy
     policy = type(initial)(initial.features, A, initial.covariance)
-    spec = {"experiment": "ball-in-a-cup", "algorithm": "sprl", "seed": 0}
+    spec = {
+        "experiment": "ball-in-a-cup",
+        "algorithm": "sprl",
+        "problem": {"task": MODEL},
+        "seed": 0,
+    }
     folder = run_folder(out, "ball-in-a-cup", "sprl", 0)
     files = RunWriter(folder, spec)
     files.write_finished(
-        StoredRun(spec, [], {"iterations": 0}, 0.0, policy, np.ones((10, 1)), None)
+        StoredRun(spec, [], {"iterations": 0, **result}, 0.0, policy, np.ones((10, 1)), None)
     )
     files.close()
     return folder
@@ -38,7 +45,7 @@ def ball_run(tmp_path):
 
 def read(path):
     with path.open() as file:
-        header, *rows = csv.reader(file)
+        header, *rows = csv.reader(line for line in file if not line.startswith("#"))
     return header, np.array(rows, dtype=float)
 
 
@@ -58,6 +65,20 @@ def test_the_learned_movement_leaves_as_csv(ball_run, tmp_path, capsys):
     np.testing.assert_allclose(rows[2:-2, 8:], slopes[2:-2], atol=2e-3)
     assert np.ptp(rows[:, 2]) > 0.05  # joint 2 moves, joint 1 does not
     assert np.ptp(rows[:, 1]) == 0.0
+
+
+def test_a_movement_names_its_model_and_warns_where_it_does_not_hold(tmp_path, capsys):
+    A = np.random.default_rng(0).normal(scale=0.5, size=(15, 2))
+    rates = {"rescored_reference_success": 0.92, "rescored_randomised_success": 0.4}
+    folder, out = stored_ball_run(tmp_path, A, target_success=0.98, **rates), tmp_path / "out.csv"
+    assert main(["export", str(folder), "--trajectory", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "success of the run 0.98, reference 0.92, randomised 0.40" in said
+    assert "does not hold in randomised: success 0.40 there, 0.98 in the model it was" in said
+    assert "does not hold in reference" not in said
+    comments = [line for line in out.read_text().splitlines() if line.startswith("#")]
+    assert comments[0] == f"# learned in {MODEL}; success 0.98"
+    assert comments[1:] == ["# reference: success 0.92", "# randomised: success 0.40"]
 
 
 def test_at_half_the_speed_the_same_path_takes_twice_as_long(ball_run, tmp_path):

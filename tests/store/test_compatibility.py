@@ -23,13 +23,13 @@ from selfpaced.store.files import plain
 from selfpaced.store.packed import read_packed, restore_store
 from selfpaced.store.spec import differences, run_folder
 from selfpaced.sweep import plan
-from studies import ablations, open_points
+from studies import ablations, coarse_ball, open_points
 
 RESULTS = Path(__file__).parents[2] / "results"
 STUDIES = (ablations.PRECISION, ablations.GLOBAL, ablations.KINEMATIC, ablations.BALL)
 KNOWN = EXPERIMENTS | {
     experiment.name: experiment
-    for experiment in (*STUDIES, open_points.PRECISION, open_points.BALL)
+    for experiment in (*STUDIES, open_points.PRECISION, open_points.BALL, coarse_ball.COARSE)
 }
 
 
@@ -57,7 +57,7 @@ def test_unpacked_runs_are_not_repeated(name, tmp_path):
 
 def test_renamed_algorithms_are_found_by_their_new_names():
     found = load(RESULTS)
-    assert "sprl-mastery" in found["ball-in-a-cup"]
+    assert "sprl-mastery" in found["reacher-kinematic"]
     assert {"threshold", "target", "uniform"} <= set(found["pointmass-ppo"])
     assert not any("ready" in name for members in found.values() for name in members)
 
