@@ -1,5 +1,6 @@
 """Many runs: from names and seeds to jobs, to an engine, to results."""
 
+import contextlib
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from selfpaced.experiments.fingerprint import code_fingerprint
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.experiments.override import override
 from selfpaced.experiments.report_info import info_of
+from selfpaced.maths.archives import DamagedFile
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.names import named
 from selfpaced.report.data import Group, by_name, groups, unique_runs
@@ -122,12 +124,17 @@ def _overridden(name: str, config: Algorithm, overrides: Mapping[str, str]) -> A
 
 
 def _check_folders(alike: Sequence[Job]) -> None:
-    """All seeds of an algorithm in one folder have the same spec, those of earlier sweeps too."""
-    first = alike[0]
-    for path in sorted(first.folder.parent.glob("seed-*/spec.json")):
-        seed = int(path.parent.name.removeprefix("seed-"))
-        accept = first.accept_edited_code
-        check_spec(path.parent, {**first.spec, "seed": seed}, accept_edited_code=accept)
+    """All seeds of an algorithm in one folder have the same spec, those of earlier sweeps too.
+
+    A damaged run is no reason to refuse the others: `run_jobs` says so if it is asked for.
+    """
+    first, spec = alike[0], alike[0].spec
+    for folder in sorted(first.folder.parent.glob("seed-*")):
+        digits = folder.name.removeprefix("seed-")
+        if digits.isdecimal():
+            accept = first.accept_edited_code
+            with contextlib.suppress(DamagedFile):
+                check_spec(folder, {**spec, "seed": int(digits)}, accept_edited_code=accept)
 
 
 def _check_portable(job: Job) -> None:
@@ -210,10 +217,16 @@ def run_jobs(jobs: list[Job], engine: Engine, watcher: Collector) -> Sweep:
     watcher.planned(len(jobs), len(jobs) - len(missing))
     for job in {job.experiment.name: job for job in missing}.values():
         write_info(job.out, info_of(job.experiment, job.reference))
+    asked: list[Job] = []
     for job in missing:
-        ask_for(job.folder, job.spec, job.iterations, accept_edited_code=job.accept_edited_code)
-    if missing:
-        engine.run(missing, watcher)
+        accept = job.accept_edited_code
+        try:
+            ask_for(job.folder, job.spec, job.iterations, accept_edited_code=accept)
+            asked.append(job)
+        except DamagedFile as error:  # costs this run, not the others
+            watcher.failed(job, str(error))
+    if asked:
+        engine.run(asked, watcher)
     names = {job.experiment.name for job in jobs}
     runs = finished_runs(jobs[0].out, names) if jobs else []
     return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(unique_runs(runs)))

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+from selfpaced.cli.speech import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,9 +22,6 @@ class Run:
     configuration can be changed: --sprl.epsilon 0.3, --sprl.pacing.schedule.zeta 0.05,
     --ppo.hidden 64,64.
     """
-
-    imports_users_code: ClassVar[bool] = True
-    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     experiments: Annotated[list[str], tyro.conf.Positional]
     """Names of experiments (see `selfpaced list`), or module:NAME of your own."""
@@ -50,6 +49,10 @@ class Run:
         default_factory=lambda: dict[str, str]()
     )
     """Maps "algorithm.field" to the new value as text; `main` takes them from the command line."""
+
+    def named_code(self) -> list[str]:
+        """The experiments, of which some may be module:NAME of a user's own."""
+        return self.experiments
 
     def execute(self, console: "Console") -> int:
         """Run the sweep, print its table and write its figures; return the exit code."""
@@ -91,10 +94,10 @@ class Run:
                     figures["-trajectories"] = final_trajectories(members, task, experiment.title)
                 except Exception as error:  # of a user's draw: the runs are safe
                     text = f"no figure of trajectories: draw raised {error_in_one_line(error)}"
-                    console.print(text, markup=False, highlight=False, soft_wrap=True)
+                    say(console, text)
             for suffix, figure in figures.items():
                 if figure is not None:
                     path = self.out / f"{name}{suffix}.png"
                     figure.savefig(path, dpi=150)
                     text = f"figure: {path}"
-                    console.print(text, markup=False, highlight=False, soft_wrap=True)
+                    say(console, text)

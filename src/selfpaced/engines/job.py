@@ -141,11 +141,9 @@ def execute(
     try:
         if job.is_done():  # finished by another process in the meantime
             return []
-        streams = streams_of(job.seed)
         problem = job.experiment.built_problem()
         _check_code(job, problem)
-        training = job.config.start(problem, streams)
-        files.begin(training)
+        training = files.begin(lambda: job.config.start(problem, streams_of(job.seed)))
 
         def after_iteration(record: Record) -> None:
             progress(record)
@@ -157,6 +155,7 @@ def execute(
         # in any case, so that the result does not depend on which launcher executes it.
         length = max(job.iterations, asked_iterations(job.folder))
         budget = budget_of(job.experiment, length)
+        streams = streams_of(job.seed)  # of which only that of measurements is used here
         final = train_to_end(training, problem, streams, budget, files, after_iteration)
         files.finish(training, final)
         return files.problems

@@ -1,0 +1,131 @@
+"""What is read of a run as plain values: parsed, and checked for their types and shapes.
+
+Checksums find what a disk has damaged. What somebody has written on purpose has right checksums,
+so everything that tables and figures compute with is checked here as well.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+from selfpaced.store.compatibility import upgraded_record
+from selfpaced.store.files import json_object
+from selfpaced.types import AnyArray, Record
+
+MEASURED = (  # entries of a result that tables show, besides its iterations
+    *("rollouts", "target_success", "target_reward", "success_at_mean", "reward_at_mean"),
+    *("rescored_success", "rescored_reward"),
+)
+INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
+LARGEST_NUMBER = 2**63  # whole numbers are smaller than this
+
+
+def parsed_records(lines: Sequence[bytes], only_measured: bool = False) -> list[Record]:
+    """The records in `lines` of metrics; an error of DAMAGE if a line is damaged.
+
+    With `only_measured` the others than the first, the last and those with a measurement are not
+    even parsed.
+    """
+    if only_measured:
+        ends = (0, len(lines) - 1)
+        lines = [line for k, line in enumerate(lines) if k in ends or b'"target_reward"' in line]
+    return [parsed_record(line) for line in lines]
+
+
+def parsed_record(line: bytes) -> Record:
+    """The record in one `line` of metrics; an error of DAMAGE if it is damaged."""
+    return checked_record(upgraded_record(with_nan(json_object(line))))
+
+
+def with_nan(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON's null as nan, and its words for infinity as infinity."""
+    return {
+        name: math.nan
+        if value is None
+        else INFINITE.get(value, value)
+        if isinstance(value, str)
+        else value
+        for name, value in record.items()
+    }
+
+
+def checked_record(record: Record) -> Record:
+    """Return `record` if its values are numbers; raise a ValueError otherwise.
+
+    What begins with "context" may be lists of numbers. The contexts' mean, covariance and sample
+    must have one number of dimensions.
+    """
+    iteration = record.get("iteration")
+    if type(iteration) is not int or not 0 <= iteration < LARGEST_NUMBER:
+        raise ValueError(f"iteration must be a whole number; got {iteration!r}")
+    for name, value in record.items():
+        if not is_number(value) and not (name.startswith("context") and _are_numbers(value)):
+            raise ValueError(f"{name} of iteration {iteration} must be numbers; got {value!r}")
+    if "context_mean" in record:
+        d = _length(record, "context_mean")
+        if any(isinstance(item, list) for item in record["context_mean"]):
+            raise ValueError(f"context_mean of iteration {iteration} must be a list of numbers")
+        if "context_covariance" in record and _length(record, "context_covariance") != d:
+            raise ValueError(f"context_covariance of iteration {iteration} must be {d} by {d}")
+        for name in ("context_covariance", "context_sample"):
+            if not _has_rows(record.get(name, []), d):
+                raise ValueError(f"{name} of iteration {iteration} must have rows of {d} numbers")
+    return record
+
+
+def _length(record: Record, name: str) -> int:
+    if not isinstance(record[name], list):
+        raise ValueError(f"{name} must be a list; got {record[name]!r}")
+    return len(record[name])
+
+
+def _has_rows(rows: Any, d: int) -> bool:
+    return isinstance(rows, list) and all(
+        isinstance(row, list)
+        and len(cast(list[Any], row)) == d
+        and not any(isinstance(item, list) for item in cast(list[Any], row))
+        for row in cast(list[Any], rows)
+    )
+
+
+def _are_numbers(value: Any) -> bool:
+    """True for lists, of lists, of numbers; unknown ones may be None."""
+    return isinstance(value, list) and all(
+        item is None or is_number(item) or _are_numbers(item) for item in cast(list[Any], value)
+    )
+
+
+def is_number(value: Any) -> bool:
+    """True for a number that a float can hold, nan and infinity among them."""
+    kind = type(value)
+    return (
+        kind is float or kind is bool or (kind is int and -LARGEST_NUMBER < value < LARGEST_NUMBER)
+    )
+
+
+def check_result(result: dict[str, Any]) -> None:
+    """Raise a ValueError unless what tables take from `result` are numbers."""
+    for name in ("iterations", *MEASURED):
+        if not is_number(result.get(name, math.nan if name != "iterations" else None)):
+            raise ValueError(f"{name} must be a number; got {result.get(name)!r}")
+
+
+def check_dimension(records: Sequence[Record], spec: dict[str, Any]) -> None:
+    """Raise a ValueError unless recorded contexts have as many dimensions as the `spec` says."""
+    bounds = spec.get("problem", {}).get("contexts")
+    low = cast(dict[str, Any], bounds).get("low") if isinstance(bounds, dict) else None
+    if not isinstance(low, list):
+        return  # nothing is said
+    d = len(cast(list[Any], low))
+    for record in records:
+        if len(record.get("context_mean", low)) != d:
+            raise ValueError(
+                f"context_mean of iteration {record['iteration']} must have {d} entries"
+            )
+
+
+def check_arrays(contexts: AnyArray, trajectories: AnyArray | None) -> None:
+    """Raise a ValueError unless final contexts (n, d) and trajectories (n, t, d) are numbers."""
+    for name, array, ndim in (("contexts", contexts, 2), ("trajectories", trajectories, 3)):
+        if array is not None and (array.ndim != ndim or array.dtype.kind not in "fiu"):
+            raise ValueError(f"{name} must be numbers with {ndim} axes; got shape {array.shape}")
