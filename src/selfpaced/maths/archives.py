@@ -20,8 +20,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST_NPZ = 2**28
-"""Bytes that the arrays of a compressed .npz file may take in memory."""
 LONGEST_MESSAGE = 300  # characters of what a DamagedFile says
 EMPTY_DIMENSION = 10_000  # largest dimension of an array without entries, which takes no bytes
 HEADER = re.compile(rb"\x93NUMPY[\x01\x02\x03]\x00")  # how an array in a file begins
@@ -76,26 +74,25 @@ def harmless(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
-def arrays_in(content: bytes, largest: int = LARGEST_NPZ) -> dict[str, NDArray[Any]]:
+def arrays_in(content: bytes, largest: int | None = None) -> dict[str, NDArray[Any]]:
     """The arrays in `content`, the bytes of an .npz file; a ValueError if it is damaged.
 
-    `largest` bounds the memory that compressed arrays may take. Those that are not compressed
-    take no more than the file itself.
+    They may be compressed only if `largest` says how many bytes of memory they may take. Those
+    that are not compressed take no more than the file itself.
     """
     arrays: dict[str, NDArray[Any]] = {}
-    for name, member in zip_members(content, max(largest, len(content))).items():
+    methods = (
+        (zipfile.ZIP_STORED,) if largest is None else (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    )
+    for name, member in zip_members(content, largest or len(content), methods).items():
         if not name.endswith(".npy"):
             raise ValueError(f"its member {name!r} is no array")
         arrays[name.removesuffix(".npy")] = array_in(member)
     return arrays
 
 
-def zip_members(
-    content: bytes,
-    largest: int,
-    methods: Collection[int] = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
-) -> dict[str, bytes]:
-    """The members of the zip file `content` by name, `largest` bytes at most.
+def zip_members(content: bytes, largest: int, methods: Collection[int]) -> dict[str, bytes]:
+    """The members of the zip file `content` by name, `largest` bytes at most, by these `methods`.
 
     Raise a ValueError, or another error of DAMAGE, unless every member is whole and every byte
     belongs to one: otherwise a damaged directory could hide a member.

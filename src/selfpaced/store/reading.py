@@ -244,7 +244,7 @@ def policy_dimension(folder: Path) -> int | None:
 def read_cpu_seconds(folder: Path) -> float:
     """CPU time of the run so far; nan if nobody knows."""
     try:
-        seconds = read_vouched_json(folder / "timing.json").get("cpu_seconds")
+        seconds: Any = read_vouched_json(folder / "timing.json").get("cpu_seconds")
     except (FileNotFoundError, DamagedFile):
         return math.nan
     return float(seconds) if is_number(seconds) else math.nan

@@ -97,10 +97,9 @@ def _are_numbers(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """True for a number that a float can hold, nan and infinity among them."""
-    kind = type(value)
-    return (
-        kind is float or kind is bool or (kind is int and -LARGEST_NUMBER < value < LARGEST_NUMBER)
-    )
+    if isinstance(value, int):
+        return -LARGEST_NUMBER < value < LARGEST_NUMBER
+    return isinstance(value, float)
 
 
 def check_result(result: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ MOST_ITERATIONS = 10**12  # what a stored number of iterations may be
 DATA_FILES = (  # what a run has computed; a folder without them is one that nobody has begun
     *("result.json", "checkpoint.npz", "metrics.jsonl", "policy.npz", "final.npz", "error.json"),
 )
+NO_CODE: dict[str, Any] = {"sources": {}}
 CODE_KEYS = ("code", "earlier_code")  # keys of a spec that say by which code a run was made
 
 
@@ -144,9 +145,13 @@ def checked_spec(spec: dict[str, Any]) -> dict[str, Any]:
     for key in ("config", "problem", "code"):
         if not isinstance(spec.get(key, {}), dict):
             raise ValueError(f"{key} must be an object; got {spec[key]!r}")
-    earlier = spec.get("earlier_code", [])
-    for code in [spec.get("code", {"sources": {}}), *(earlier if type(earlier) is list else [0])]:
-        if not isinstance(code, dict) or not isinstance(code.get("sources"), dict):
+    earlier: Any = spec.get("earlier_code", [])
+    if not isinstance(earlier, list):
+        raise ValueError(f"earlier_code must be a list; got {earlier!r}")
+    for code in (spec.get("code", NO_CODE), *cast(list[Any], earlier)):
+        if not isinstance(code, dict) or not isinstance(
+            cast(dict[str, Any], code).get("sources"), dict
+        ):
             raise ValueError("code must hold the checksums of its sources")
     return spec
 
@@ -234,13 +239,14 @@ def ask_for(
     """
     check_spec(folder, spec, accept_edited_code=accept_edited_code)
     folder.mkdir(parents=True, exist_ok=True)
+    locked = is_locked(folder)  # a DamagedFile if the lock is a link or a pipe
     path = folder / "spec.json"
     content = file_bytes(path, LARGEST_JSON) if path.exists() else b""
     if not _is_whole(content):
         write_spec(folder, spec, durable=False)
     elif content != vouched_json(spec):
         stored = _spec_in(content, folder)
-        if edited_code(spec, stored) and not is_locked(folder):
+        if edited_code(spec, stored) and not locked:
             earlier = [*stored.get("earlier_code", []), stored["code"]]
             write_spec(folder, {**spec, "earlier_code": earlier})
     if asked_iterations(folder) < iterations:
