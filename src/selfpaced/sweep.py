@@ -19,6 +19,7 @@ from selfpaced.maths.arrays import check_at_least
 from selfpaced.names import named
 from selfpaced.report.data import Group, by_name, groups, unique_runs
 from selfpaced.store.experiment_info import write_info
+from selfpaced.store.files import plain
 from selfpaced.store.reading import finished_runs
 from selfpaced.store.spec import ask_for, check_spec
 from selfpaced.store.writing import CHECKPOINT_SECONDS
@@ -91,11 +92,13 @@ def plan(
             config = _overridden(name, experiment.algorithm(name), overrides)
             check_installed(config)
             code = code_fingerprint(experiment.problem, problem, config)
+            plain_config = plain(config)
             alike = [
                 Job(
                     experiment=experiment,
                     algorithm=name,
                     config=config,
+                    plain_config=plain_config,
                     seed=seed,
                     iterations=check_at_least("iterations", length, 1),
                     out=out.absolute(),
@@ -211,8 +214,13 @@ class Sweep:
     """Finished runs of the jobs' experiments, this sweep's and earlier ones."""
 
 
-def run_jobs(jobs: list[Job], engine: Engine, watcher: Collector) -> Sweep:
-    """Execute what is not done yet, and read what is."""
+def run_jobs(
+    jobs: list[Job], engine: Engine, watcher: Collector, *, for_tables: bool = False
+) -> Sweep:
+    """Execute what is not done yet, and read what is.
+
+    With `for_tables` only what tables and learning curves show is read.
+    """
     missing = [job for job in jobs if not job.is_done()]
     watcher.planned(len(jobs), len(jobs) - len(missing))
     for job in {job.experiment.name: job for job in missing}.values():
@@ -228,7 +236,7 @@ def run_jobs(jobs: list[Job], engine: Engine, watcher: Collector) -> Sweep:
     if asked:
         engine.run(asked, watcher)
     names = {job.experiment.name for job in jobs}
-    runs = finished_runs(jobs[0].out, names) if jobs else []
+    runs = finished_runs(jobs[0].out, names, for_tables=for_tables) if jobs else []
     return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(unique_runs(runs)))
 
 

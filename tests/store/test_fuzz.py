@@ -1,4 +1,4 @@
-"""Thousands of damaged files: every reader returns what was stored or says which file is damaged."""
+"""Thousands of damaged files: readers return what was stored or say which file is damaged."""
 
 import os
 import subprocess

@@ -11,6 +11,7 @@ from selfpaced.cli.speech import say
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from selfpaced.report.data import Group
     from selfpaced.sweep import Sweep
 
 
@@ -73,7 +74,7 @@ class Run:
         )
         engine = make_engine(self.engine, self.workers, self.address)
         with Bars(console) as bars:
-            sweep = run_jobs(jobs, engine, bars)
+            sweep = run_jobs(jobs, engine, bars, for_tables=True)
         if sweep.groups:
             print_table(sweep.groups, console)
         self._write_figures(sweep, console)
@@ -91,7 +92,8 @@ class Run:
             task = experiment.built_problem().task
             if hasattr(task, "draw"):
                 try:
-                    figures["-trajectories"] = final_trajectories(members, task, experiment.title)
+                    firsts = [_first_run(group, self.out) for group in members]
+                    figures["-trajectories"] = final_trajectories(firsts, task, experiment.title)
                 except Exception as error:  # of a user's draw: the runs are safe
                     text = f"no figure of trajectories: draw raised {error_in_one_line(error)}"
                     say(console, text)
@@ -101,3 +103,14 @@ class Run:
                     figure.savefig(path, dpi=150)
                     text = f"figure: {path}"
                     say(console, text)
+
+
+def _first_run(group: "Group", out: Path) -> "Group":
+    """`group` with its first run alone, and all of it: the others were read for tables only."""
+    from selfpaced.report.data import Group
+    from selfpaced.store.reading import read_run
+    from selfpaced.store.spec import run_folder
+
+    seed = group.runs[0].seed
+    run = read_run(run_folder(out, group.experiment, group.algorithm, seed))
+    return Group(group.experiment, group.algorithm, (run,))

@@ -31,7 +31,7 @@ class Table:
         from selfpaced.cli.printing import print_table, text_table
         from selfpaced.report.data import groups, stored_runs
 
-        members = groups(stored_runs(*self.paths, only_measured=True))
+        members = groups(stored_runs(*self.paths, for_tables=True))
         if self.format != "text":
             sys.stdout.write(text_table(members, self.format))
         elif members:

@@ -46,6 +46,8 @@ class Job:
     """Continue a run, or join runs, that were made by other code."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     """Time between two checkpoints, in seconds."""
+    plain_config: dict[str, Any] | None = None
+    """The configuration as plain data, if it was computed before, once for many seeds."""
     reference: str = ""
     """How to import the experiment: its registered name or module:NAME; empty if unknown."""
 
@@ -69,7 +71,7 @@ class Job:
             "format": FORMAT,
             "experiment": self.experiment.name,
             "algorithm": self.algorithm,
-            "config": plain(self.config),
+            "config": plain(self.config) if self.plain_config is None else self.plain_config,
             "problem": self.problem,
             "seed": self.seed,
             **({} if self.code is None else {"code": self.code}),

@@ -108,13 +108,13 @@ def groups(runs: list[StoredRun]) -> list[Group]:
     return [Group(*name, tuple(members[name])) for name in sorted(members, key=rank)]
 
 
-def stored_runs(*paths: str | Path, only_measured: bool = False) -> list[StoredRun]:
+def stored_runs(*paths: str | Path, for_tables: bool = False) -> list[StoredRun]:
     """All finished runs in `paths`: folders of runs, folders of packed files, or packed files.
 
     A run that is found twice counts once, as it was found last. What is damaged is left out, with
     a DamageWarning. Raise a ValueError if a path does not exist, or if two runs of an algorithm
     have different specs: they do not belong together. Warn if they were made by different code.
-    With `only_measured` records that no table shows are left out.
+    With `for_tables` what no table shows is left out: policies, trajectories, most records.
     """
     runs: list[StoredRun] = []
     for path in map(Path, paths):
@@ -123,7 +123,7 @@ def stored_runs(*paths: str | Path, only_measured: bool = False) -> list[StoredR
         if not path.is_dir():
             runs += read_packed(path) if len(paths) == 1 else _packed_runs(path)
             continue
-        runs += finished_runs(path, only_measured=only_measured)
+        runs += finished_runs(path, for_tables=for_tables)
         for file in sorted(path.glob("*.packed")):
             runs += _packed_runs(file)
     return unique_runs(runs)
@@ -150,7 +150,9 @@ def unique_runs(runs: list[StoredRun]) -> list[StoredRun]:
         other = first.setdefault((run.experiment, run.algorithm), run)
         name = f"runs of {run.algorithm} on {run.experiment}"
         alike = {**run.spec, "seed": other.seed}
-        if found := list(differences(without_code(alike), without_code(other.spec))):
+        if alike != other.spec and (
+            found := list(differences(without_code(alike), without_code(other.spec)))
+        ):
             raise ValueError(
                 f"{name} with different specs do not go into one table: {'; '.join(found)}"
             )

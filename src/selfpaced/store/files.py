@@ -1,5 +1,6 @@
 """Plain data on disk: JSON and arrays, written as a whole or not at all. Nothing is pickled."""
 
+import contextlib
 import dataclasses
 import errno
 import io
@@ -39,6 +40,15 @@ def plain(value: Any) -> Any:
 
     Infinity becomes "inf", a function its qualified name, and any other object its attributes.
     """
+    kind = type(value)  # most values are plain already: they are told by their exact types first
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is float and math.isfinite(value):
+        return value
+    if kind is list:
+        return [plain(item) for item in value]
+    if kind is dict:
+        return {str(k): plain(v) for k, v in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"type": type(value).__name__, **fields}
@@ -96,13 +106,13 @@ def file_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
 
 
 def _without_following(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
 
 
 def json_object(content: bytes) -> dict[str, Any]:
     """The JSON object in `content`; a ValueError or a RecursionError if it is damaged."""
     text = content.decode()
-    found: Any = json.loads(text, parse_constant=_refuse)
+    found: Any = DECODER.decode(text)
     if not isinstance(found, dict):
         raise ValueError("it holds no object")
     if text.count("[") + text.count("{") > DEEPEST:
@@ -114,6 +124,9 @@ def json_object(content: bytes) -> dict[str, Any]:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _check_depth(value: Any, left: int) -> None:
@@ -141,7 +154,13 @@ def json_bytes(value: Any) -> bytes:
 
 def vouched_json(value: dict[str, Any]) -> bytes:
     """`value` as JSON text with a checksum of itself, which `read_vouched_json` verifies."""
-    return json_bytes({**value, CHECKSUM: zlib.crc32(json_bytes(value))})
+    return vouched_text(json_bytes(value))
+
+
+def vouched_text(text: bytes) -> bytes:
+    """The JSON object that `text` holds, with a checksum of itself as its last entry."""
+    gap = b"" if text == b"{}" else b", "
+    return text[:-1] + gap + b'"%s": %d}' % (CHECKSUM.encode(), zlib.crc32(text))
 
 
 def read_vouched_json(path: Path) -> dict[str, Any]:
@@ -175,19 +194,19 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     The folder is synced as well, so that the new name survives a loss of power. Without `durable`
     nothing is synced: after a loss of power the file may be missing or damaged.
     """
-    temporary = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)  # never write through a link that somebody has put there
+    temporary = f"{path}.{platform.node()}-{os.getpid()}.tmp"
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "wb", opener=_without_following) as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.replace(path)
+        os.replace(temporary, path)
         if durable:
             sync_folder(path.parent)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         raise
 
 

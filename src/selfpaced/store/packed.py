@@ -252,11 +252,14 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
     runs: list[StoredRun] = []
     for i, (seed, result) in enumerate(zip(about["seeds"], about["results"], strict=True)):
         records: list[Record] = []
+        columns_of_run = [
+            (name, values[i].tolist(), known[name][i].tolist()) for name, values in metrics.items()
+        ]
         for k, iteration in enumerate(iterations):
             record: Record = {"iteration": iteration}
-            for name, values in metrics.items():
-                if known[name][i, k]:
-                    record[name] = values[i, k].tolist()
+            for name, values, is_known in columns_of_run:
+                if is_known[k]:
+                    record[name] = values[k]
             if "context_sample" in record:
                 record["context_sample"] = [
                     row for row in record["context_sample"] if not math.isnan(row[0])

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from selfpaced.maths.archives import DAMAGE, DamagedFile, arrays_in, damage_named
 from selfpaced.maths.policy import Policy, policy_from
 from selfpaced.store.files import (
@@ -23,6 +25,7 @@ from selfpaced.store.records import (
     check_dimension,
     check_result,
     is_number,
+    measured_records,
     parsed_record,
     parsed_records,
     with_nan,
@@ -31,6 +34,7 @@ from selfpaced.store.spec import MOST_ITERATIONS, checked_spec, read_spec, run_f
 from selfpaced.types import AnyArray, Record
 
 TAIL_BYTES = 16_384  # of the metrics that are read to find their last line
+NO_CONTEXTS = np.zeros((0, 1))  # of a run that is read for tables
 ATTEMPTS = 5  # to read a result that another process is replacing
 VOUCHED_FILES = ("metrics.jsonl", "final.npz", "policy.npz")  # what a result may vouch for
 
@@ -85,23 +89,25 @@ def check_run(run: StoredRun) -> None:
     check_arrays(run.contexts, run.trajectories)
 
 
-def read_run(folder: Path, *, only_measured: bool = False) -> StoredRun:
+def read_run(folder: Path, *, for_tables: bool = False) -> StoredRun:
     """The finished run in `folder`; a DamagedFile that says which file is damaged.
 
-    With `only_measured` its records are those that tables and health look at: the first, those
-    with a measurement, and the last.
+    All files are checked against their checksums. With `for_tables` the policy, the trajectories
+    and the records without a measurement are left out.
     """
     spec = read_spec(folder)
     result, content = read_result(folder)
-    with damage_named(folder / "final.npz"):
-        final = arrays_in(content["final.npz"])
-        contexts, trajectories = final["contexts"], final.get("trajectories")
-    policy = None
-    if "policy.npz" in content:
+    policy, contexts, trajectories = None, NO_CONTEXTS, None
+    if not for_tables:
+        with damage_named(folder / "final.npz"):
+            final = arrays_in(content["final.npz"])
+            contexts, trajectories = final["contexts"], final.get("trajectories")
+    if "policy.npz" in content and not for_tables:
         with damage_named(folder / "policy.npz"):
             policy = policy_from(arrays_in(content["policy.npz"]))
     with damage_named(folder / "metrics.jsonl"):
-        records = parsed_records(content["metrics.jsonl"].splitlines(), only_measured)
+        lines = content["metrics.jsonl"].splitlines()
+        records = measured_records(lines) if for_tables else parsed_records(lines)
     run = StoredRun(
         spec=spec,
         records=records,
@@ -117,11 +123,11 @@ def read_run(folder: Path, *, only_measured: bool = False) -> StoredRun:
 
 
 def finished_runs(
-    out: Path, experiments: Container[str] | None = None, *, only_measured: bool = False
+    out: Path, experiments: Container[str] | None = None, *, for_tables: bool = False
 ) -> list[StoredRun]:
     """The finished runs below `out`, of all experiments or of some, in order.
 
-    A damaged run is left out, with a warning. `only_measured` is that of `read_run`.
+    A damaged run is left out, with a warning. `for_tables` is that of `read_run`.
     """
     runs: list[StoredRun] = []
     for folder in run_folders(out):
@@ -129,7 +135,7 @@ def finished_runs(
             continue
         try:
             if (folder / "result.json").exists():
-                runs.append(read_run(folder, only_measured=only_measured))
+                runs.append(read_run(folder, for_tables=for_tables))
             elif not (folder / "spec.json").exists():
                 read_spec(folder)  # says that it is missing
         except FileNotFoundError:
@@ -186,6 +192,8 @@ def _read_result(folder: Path, stated: bytes) -> tuple[dict[str, Any], dict[str,
 
 def finished_iterations(folder: Path) -> int:
     """Iterations of the finished run in `folder`; 0 if there is none, or a damaged one."""
+    if not (folder / "result.json").exists():
+        return 0
     try:
         read_spec(folder)
         return int(read_result(folder)[0]["iterations"])
@@ -198,14 +206,14 @@ def recorded_iterations(folder: Path) -> int:
     return _metrics(folder).count(b"\n")
 
 
-def recorded(folder: Path, *, only_measured: bool = False) -> list[Record]:
+def recorded(folder: Path, *, for_health: bool = False) -> list[Record]:
     """The complete lines of metrics in `folder`, even while another process writes.
 
-    Nothing if they are damaged: the run itself says so when it goes on. `only_measured` is that of
-    `read_run`.
+    Nothing if they are damaged: the run itself says so when it goes on. With `for_health` the
+    first, the last and those with a measurement, by which health is judged.
     """
     try:
-        return parsed_records(_metrics(folder).split(b"\n")[:-1], only_measured)
+        return parsed_records(_metrics(folder).split(b"\n")[:-1], for_health)
     except DAMAGE:
         return []
 
@@ -236,7 +244,8 @@ def _metrics(folder: Path) -> bytes:
 def policy_dimension(folder: Path) -> int | None:
     """Parameters that the policy of the run in `folder` draws; None before it is finished."""
     try:
-        return policy_from(arrays_in(file_bytes(folder / "policy.npz"))).dimension
+        arrays = arrays_in(file_bytes(folder / "policy.npz"))
+        return len(arrays["A"] if "A" in arrays else arrays["std"])
     except (FileNotFoundError, *DAMAGE):
         return None  # damaged: the run counts as not finished
 

@@ -16,20 +16,34 @@ MEASURED = (  # entries of a result that tables show, besides its iterations
     *("rollouts", "target_success", "target_reward", "success_at_mean", "reward_at_mean"),
     *("rescored_success", "rescored_reward"),
 )
+SHOWN = ("iteration", "target_success", "target_reward")  # what tables show of a record
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
+PLAIN_KINDS = frozenset((float, int, list))  # types of values that need no translation
+FLOAT = frozenset((float,))
 LARGEST_NUMBER = 2**63  # whole numbers are smaller than this
 
 
-def parsed_records(lines: Sequence[bytes], only_measured: bool = False) -> list[Record]:
+def parsed_records(lines: Sequence[bytes], for_health: bool = False) -> list[Record]:
     """The records in `lines` of metrics; an error of DAMAGE if a line is damaged.
 
-    With `only_measured` the others than the first, the last and those with a measurement are not
+    With `for_health` the others than the first, the last and those with a measurement are not
     even parsed.
     """
-    if only_measured:
+    if for_health:
         ends = (0, len(lines) - 1)
         lines = [line for k, line in enumerate(lines) if k in ends or b'"target_reward"' in line]
     return [parsed_record(line) for line in lines]
+
+
+def measured_records(lines: Sequence[bytes]) -> list[Record]:
+    """What tables and learning curves show of `lines` of metrics: the measurements."""
+    records: list[Record] = []
+    for line in lines:
+        if b'"target_' in line:
+            record = with_nan(json_object(line))
+            kept = {name: value for name, value in record.items() if name in SHOWN}
+            records.append(checked_record(kept))
+    return records
 
 
 def parsed_record(line: bytes) -> Record:
@@ -39,11 +53,13 @@ def parsed_record(line: bytes) -> Record:
 
 def with_nan(record: dict[str, Any]) -> dict[str, Any]:
     """JSON's null as nan, and its words for infinity as infinity."""
+    if PLAIN_KINDS.issuperset(map(type, record.values())):
+        return record
     return {
         name: math.nan
         if value is None
         else INFINITE.get(value, value)
-        if isinstance(value, str)
+        if type(value) is str
         else value
         for name, value in record.items()
     }
@@ -59,11 +75,13 @@ def checked_record(record: Record) -> Record:
     if type(iteration) is not int or not 0 <= iteration < LARGEST_NUMBER:
         raise ValueError(f"iteration must be a whole number; got {iteration!r}")
     for name, value in record.items():
-        if not is_number(value) and not (name.startswith("context") and _are_numbers(value)):
+        if type(value) is float or is_number(value):
+            continue
+        if not (name.startswith("context") and _are_numbers(value)):
             raise ValueError(f"{name} of iteration {iteration} must be numbers; got {value!r}")
     if "context_mean" in record:
         d = _length(record, "context_mean")
-        if any(isinstance(item, list) for item in record["context_mean"]):
+        if list in map(type, record["context_mean"]):
             raise ValueError(f"context_mean of iteration {iteration} must be a list of numbers")
         if "context_covariance" in record and _length(record, "context_covariance") != d:
             raise ValueError(f"context_covariance of iteration {iteration} must be {d} by {d}")
@@ -83,13 +101,15 @@ def _has_rows(rows: Any, d: int) -> bool:
     return isinstance(rows, list) and all(
         isinstance(row, list)
         and len(cast(list[Any], row)) == d
-        and not any(isinstance(item, list) for item in cast(list[Any], row))
+        and list not in map(type, cast(list[Any], row))
         for row in cast(list[Any], rows)
     )
 
 
 def _are_numbers(value: Any) -> bool:
     """True for lists, of lists, of numbers; unknown ones may be None."""
+    if isinstance(value, list) and FLOAT.issuperset(map(type, cast(list[Any], value))):
+        return True  # the usual case, in one step
     return isinstance(value, list) and all(
         item is None or is_number(item) or _are_numbers(item) for item in cast(list[Any], value)
     )

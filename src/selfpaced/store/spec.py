@@ -5,6 +5,7 @@ seed and, where a user's own code is involved, fingerprints of that code. A run'
 part of it: asking for more iterations continues the run.
 """
 
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from selfpaced.store.files import (
     read_vouched_json,
     vouched_json,
     vouched_object,
+    vouched_text,
     write_atomically,
 )
 from selfpaced.store.locking import is_locked
@@ -158,7 +160,15 @@ def checked_spec(spec: dict[str, Any]) -> dict[str, Any]:
 
 def write_spec(folder: Path, spec: dict[str, Any], *, durable: bool = True) -> None:
     """Write `spec` with a checksum of its own."""
-    write_atomically(folder / "spec.json", vouched_json(spec), durable=durable)
+    write_atomically(folder / "spec.json", spec_bytes(spec), durable=durable)
+
+
+def spec_bytes(spec: dict[str, Any]) -> bytes:
+    """`spec` as it is written to its file."""
+    try:
+        return vouched_text(json.dumps(spec, allow_nan=False).encode())
+    except (TypeError, ValueError):  # not plain data yet
+        return vouched_json(spec)
 
 
 def check_spec(folder: Path, spec: dict[str, Any], *, accept_edited_code: bool = False) -> None:
@@ -168,6 +178,8 @@ def check_spec(folder: Path, spec: dict[str, Any], *, accept_edited_code: bool =
     DamagedFile if the folder holds a run whose spec is missing or damaged, or if it is reached
     through a symbolic link.
     """
+    if not folder.exists():
+        return
     for path in (folder, *folder.parents[:2]):
         if path.is_symlink():
             raise DamagedFile(path, "it is a symbolic link, which is not followed")
@@ -177,7 +189,7 @@ def check_spec(folder: Path, spec: dict[str, Any], *, accept_edited_code: bool =
         if holds_data(folder):
             read_spec(folder)  # says what is missing
         return
-    if content == vouched_json(spec):
+    if content == spec_bytes(spec):
         return
     if not holds_data(folder) and not _is_whole(content):
         return  # a loss of power has hit a run that nobody has begun: it is written again
@@ -237,21 +249,29 @@ def ask_for(
     A run that goes on with edited code keeps the fingerprints of what it was made by before.
     Nothing is synced, because there is nothing to lose yet: who works on the run syncs its spec.
     """
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_spec(folder, spec, durable=False)
+        _write_budget(folder, iterations)
+        return
     check_spec(folder, spec, accept_edited_code=accept_edited_code)
-    folder.mkdir(parents=True, exist_ok=True)
     locked = is_locked(folder)  # a DamagedFile if the lock is a link or a pipe
     path = folder / "spec.json"
     content = file_bytes(path, LARGEST_JSON) if path.exists() else b""
     if not _is_whole(content):
         write_spec(folder, spec, durable=False)
-    elif content != vouched_json(spec):
+    elif content != spec_bytes(spec):
         stored = _spec_in(content, folder)
         if edited_code(spec, stored) and not locked:
             earlier = [*stored.get("earlier_code", []), stored["code"]]
             write_spec(folder, {**spec, "earlier_code": earlier})
     if asked_iterations(folder) < iterations:
-        budget = vouched_json({"iterations": iterations})
-        write_atomically(folder / "budget.json", budget, durable=False)
+        _write_budget(folder, iterations)
+
+
+def _write_budget(folder: Path, iterations: int) -> None:
+    content = vouched_json({"iterations": iterations})
+    write_atomically(folder / "budget.json", content, durable=False)
 
 
 def asked_iterations(folder: Path) -> int:

@@ -43,7 +43,7 @@ class RunStatus:
 
     def health(self) -> list[Finding]:
         """What is wrong with the run, judged by its records so far."""
-        return findings(recorded(self.folder, only_measured=True), policy_dimension(self.folder))
+        return findings(recorded(self.folder, for_health=True), policy_dimension(self.folder))
 
 
 def status(out: Path) -> list[RunStatus]:

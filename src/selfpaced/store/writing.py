@@ -100,7 +100,7 @@ class RunWriter:
         self._lock = lock(folder)
         try:
             # Written even if it is there: what asked for the run has not synced it.
-            if not holds_data(folder):
+            if not holds_data(folder) and (durable or not (folder / "spec.json").exists()):
                 write_spec(folder, spec, durable=durable)
         except OSError:
             self._lock.close()
