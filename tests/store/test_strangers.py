@@ -16,19 +16,21 @@ import numpy as np
 import pytest
 from small_experiments import BOWL
 
-from selfpaced import load, load_policy, run
+from selfpaced import Box, Gaussian, Logbook, load, load_policy, run
 from selfpaced.cli import main
+from selfpaced.engines.job import execute
 from selfpaced.maths.archives import DamagedFile, array_in, arrays_in, harmless
 from selfpaced.report.chapters import chapters_of
 from selfpaced.report.data import stored_runs
 from selfpaced.report.tensorboard import write_events
 from selfpaced.report.watch import film_of
 from selfpaced.store.experiment_info import read_infos
-from selfpaced.store.files import json_bytes, npz_bytes, vouched_json
+from selfpaced.store.files import json_bytes, npz_bytes, vouched_json, write_atomically
 from selfpaced.store.packed import read_packed, restore_store, write_packed
 from selfpaced.store.reading import finished_runs, read_run, recorded
 from selfpaced.store.spec import run_folders
 from selfpaced.store.status import status
+from selfpaced.sweep import plan
 
 pytestmark = pytest.mark.filterwarnings("always::selfpaced.store.files.DamageWarning")
 EVIL = """
@@ -390,3 +392,68 @@ def test_a_result_that_is_replaced_while_it_is_read_is_read_again(store, tmp_pat
         thread.join()
     assert lengths <= {3, 5}
     assert lengths
+
+
+def test_a_restored_run_that_lost_its_result_is_restored_again(store, tmp_path):
+    write_packed(finished_runs(store), tmp_path / "bowl.packed")
+    out = tmp_path / "restored"
+    assert restore_store(tmp_path / "bowl.packed", out) == (4, 0)
+    (out / "bowl/sprl/seed-000/result.json").unlink()
+    (out / "bowl/sprl/seed-001/result.json").write_bytes(b"")
+    assert restore_store(tmp_path / "bowl.packed", out) == (2, 2)
+    assert len(finished_runs(out)) == 4
+
+
+def test_a_checkpoint_of_any_damage_makes_a_run_start_again(store, tmp_path):
+    """Whole as a file, but without what the training needs."""
+    folder = store / "bowl/sprl/seed-000"
+    sound = arrays_in((folder / "checkpoint.npz").read_bytes())
+    whole = {name: (folder / name).read_bytes() for name in ("metrics.jsonl", "policy.npz")}
+    ours = [name for name in sound if name.startswith("store.")]
+    damages = [
+        {name: sound[name] for name in ours},
+        {name: array for name, array in sound.items() if name not in ours},
+        {**sound, **{name: np.array("x") for name in sound if name not in ours}},
+        {**sound, "store.bytes": np.array([1, 2])},
+    ]
+    for arrays in damages:
+        (folder / "checkpoint.npz").write_bytes(npz_bytes(arrays))
+        (folder / "policy.npz").write_bytes(b"damaged, so that it is run again")
+        (job,) = plan([BOWL], ["sprl"], [0], store, iterations=3)
+        (problem,) = execute(job)
+        assert "the run starts again" in problem
+        assert {name: (folder / name).read_bytes() for name in whole} == whole
+
+
+def test_a_logbook_appends_and_drops_a_torn_line(tmp_path):
+    places = {"context_space": Box([0.0], [1.0]), "target": Gaussian([0.5], [[0.01]])}
+    with Logbook(tmp_path, "mine", "own", **places) as book:
+        path = tmp_path / "mine/own/seed-000/metrics.jsonl"
+        book({"iteration": 1})
+        node = path.stat().st_ino
+        for i in range(2, 50):
+            book({"iteration": i, "success": np.float32(0.5)})
+        assert path.stat().st_ino == node  # it was not written anew
+        with pytest.raises(ValueError, match="note of iteration 50 must be numbers; got 'x'"):
+            book({"iteration": 50, "note": "x"})
+    path.write_bytes(path.read_bytes()[:-3])
+    with Logbook(tmp_path, "mine", "own", **places) as book:
+        assert len(recorded(path.parent)) == 48
+        book({"iteration": 20})
+        assert [r["iteration"] for r in recorded(path.parent)] == list(range(1, 21))
+
+
+def test_folders_are_synced_after_renames(tmp_path, monkeypatch):
+    synced = []
+    real = os.fsync
+
+    def remember(descriptor):
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", remember)
+    write_atomically(tmp_path / "file", b"content")
+    assert synced[-1] == str(tmp_path)
+    synced.clear()
+    write_atomically(tmp_path / "file", b"content", durable=False)
+    assert synced == []

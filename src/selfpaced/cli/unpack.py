@@ -1,5 +1,6 @@
 """`selfpaced unpack`."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,12 +28,20 @@ class Unpack:
 
     def execute(self, console: "Console") -> int:
         """Write the runs; return the exit code."""
+        from selfpaced.maths.archives import DamagedFile
+        from selfpaced.store.files import DamageWarning
         from selfpaced.store.packed import restore_store
 
         if not self.files:
             raise ValueError("files must name at least one packed file; got none")
         for path in self.files:
-            restored, left = restore_store(path, self.out)
+            try:
+                restored, left = restore_store(path, self.out)
+            except DamagedFile as error:
+                if len(self.files) == 1:
+                    raise
+                warnings.warn(str(error), DamageWarning, stacklevel=2)
+                continue
             text = f"{path}: {restored} runs restored to {self.out}"
             text += f", {left} were there already and are unchanged" if left else ""
             say(console, text)

@@ -12,7 +12,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -52,7 +52,7 @@ class DamagedFile(ValueError):
 
 
 @contextmanager
-def damage_named(path: Path | str, kind: str = "") -> Iterator[None]:
+def damage_named(path: Path | str, kind: str = "") -> Generator[None, None, None]:
     """Turn whatever reading damaged bytes may raise into a `DamagedFile` that names `path`.
 
     `kind` says what the file must be, for files that people choose themselves.

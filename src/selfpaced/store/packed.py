@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import warnings
 import zipfile
 import zlib
 from pathlib import Path
@@ -20,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from selfpaced.maths.archives import array_in, damage_named, zip_members
+from selfpaced.maths.archives import DamagedFile, array_in, damage_named, zip_members
 from selfpaced.maths.arrays import Array, BoolArray
 from selfpaced.store.compatibility import METRICS, upgraded_spec
 from selfpaced.store.experiment_info import ExperimentInfo, info_from_json, write_info
-from selfpaced.store.files import file_bytes, json_object, plain, write_atomically
+from selfpaced.store.files import DamageWarning, file_bytes, json_object, plain, write_atomically
 from selfpaced.store.locking import Locked
 from selfpaced.store.packed_policies import compact, pack_policies, unpack_policy
 from selfpaced.store.reading import StoredRun, check_run, finished_iterations, recorded_iterations
@@ -151,8 +152,8 @@ def restore_store(path: Path, out: Path) -> tuple[int, int]:
     """Write the runs in the packed file `path` as folders of runs below `out`.
 
     Return how many were restored, and how many were left as they are, because the run there is
-    under way, or already as long. Files are synced once, at the end: a loss of power before that
-    may damage runs, which are then restored by unpacking again.
+    under way, already as long, or damaged (with a warning). Files are synced once, at the end: a
+    loss of power before that may damage runs, which are then restored by unpacking again.
     """
     restored = left = 0
     info = packed_info(path)
@@ -161,13 +162,19 @@ def restore_store(path: Path, out: Path) -> tuple[int, int]:
     for run in read_packed(path):
         folder = run_folder(out, run.experiment, run.algorithm, run.seed)
         length = int(run.result["iterations"])
-        if max(finished_iterations(folder), recorded_iterations(folder)) >= length:
+        under_way = (folder / "checkpoint.npz").exists()  # without one a run starts again
+        recorded = recorded_iterations(folder) if under_way else 0
+        if max(finished_iterations(folder), recorded) >= length:
             left += 1
             continue
-        ask_for(folder, run.spec, length)
         try:
+            ask_for(folder, run.spec, length)
             files = RunWriter(folder, run.spec, durable=False)
         except Locked:
+            left += 1
+            continue
+        except DamagedFile as error:
+            warnings.warn(str(error), DamageWarning, stacklevel=2)
             left += 1
             continue
         try:

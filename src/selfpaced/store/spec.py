@@ -17,6 +17,7 @@ from selfpaced.names import checked_name
 from selfpaced.store.compatibility import old_algorithm_name, upgraded_spec
 from selfpaced.store.files import (
     LARGEST_JSON,
+    DamageWarning,
     file_bytes,
     read_vouched_json,
     vouched_json,
@@ -70,16 +71,24 @@ def run_folders(out: Path) -> list[Path]:
 def _folders(parent: Path, wanted: Callable[[str], bool]) -> list[Path]:
     """The folders in `parent` whose names are `wanted`, in order; links are left out."""
     names: list[str] = []
-    with os.scandir(parent) as entries:
-        for entry in entries:
-            if not wanted(entry.name):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                names.append(entry.name)
-            elif entry.is_symlink() and entry.is_dir():
-                path = harmless(entry.path)
-                warnings.warn(f"{path} is a symbolic link and is not followed", stacklevel=2)
+    try:
+        with os.scandir(parent) as entries:
+            for entry in entries:
+                if not wanted(entry.name):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    names.append(entry.name)
+                elif entry.is_symlink() and entry.is_dir():
+                    _warn(f"{entry.path} is a symbolic link and is not followed")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        _warn(f"{parent} cannot be read ({error.strerror})")
     return [parent / name for name in sorted(names)]
+
+
+def _warn(text: str) -> None:
+    warnings.warn(harmless(text), DamageWarning, stacklevel=2)
 
 
 def holds_data(folder: Path) -> bool:

@@ -94,6 +94,7 @@ class RowProcesses:
         self._timeout = np.inf if timeout is None else timeout
         self._memory_gb = memory_gb
         self._workers: list[_Worker] = []
+        self._bad_starts = 0  # workers in a row that have ended before they were ready
         self._turn = threading.Lock()  # two threads may share a task: one batch at a time
 
     def map(self, rows: list[Row], stop_at_failure: bool) -> list[Score | RowFailure]:
@@ -175,7 +176,7 @@ class RowProcesses:
             if worker.pipe.poll():
                 index, found, error = worker.pipe.recv()
                 if index == READY:
-                    worker.ready = True
+                    worker.ready, self._bad_starts = True, 0
                 elif index == worker.index:
                     worker.index, worker.deadline = -1, np.inf
                     return RowFailure(error) if error is not None else found
@@ -185,8 +186,11 @@ class RowProcesses:
         if worker.process.exitcode is not None or not worker.ready:
             if not worker.ready:
                 self._end_worker(worker)
+                self._bad_starts += 1
+                if self._bad_starts <= RETRIES:
+                    return None  # another one is started
                 raise RowError(
-                    f"a worker process did not come to its first row: {ending(worker.process)}; "
+                    f"worker processes do not come to their first row: {ending(worker.process)}; "
                     "the module of the function must be importable in a new process"
                 )
             return RowFailure(DIED)
