@@ -22,7 +22,7 @@ def checked_name(name: str) -> str:
     """
     if not re.fullmatch(r"[\w.-]{1,100}", name) or name.startswith("."):
         raise ValueError(
-            f"name must be up to 100 letters, digits, '-', '_' and '.', for it names a folder; "
+            f"name must be letters, digits, '-', '_' and '.', at most 100, for it names a folder; "
             f"got {name!r}"
         )
     return name
