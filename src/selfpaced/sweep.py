@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,7 +222,16 @@ def run_jobs(
 
     With `for_tables` only what tables and learning curves show is read.
     """
-    missing = [job for job in jobs if not job.is_done()]
+    names = {job.experiment.name for job in jobs}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        runs = finished_runs(jobs[0].out, names, for_tables=for_tables) if jobs else []
+    lengths = {(r.experiment, r.algorithm, r.seed): r.result["iterations"] for r in runs}
+    missing = [
+        job
+        for job in jobs
+        if lengths.get((job.experiment.name, job.algorithm, job.seed), 0) < job.iterations
+    ]
     watcher.planned(len(jobs), len(jobs) - len(missing))
     for job in {job.experiment.name: job for job in missing}.values():
         write_info(job.out, info_of(job.experiment, job.reference))
@@ -235,8 +245,11 @@ def run_jobs(
             watcher.failed(job, str(error))
     if asked:
         engine.run(asked, watcher)
-    names = {job.experiment.name for job in jobs}
-    runs = finished_runs(jobs[0].out, names, for_tables=for_tables) if jobs else []
+    if missing:  # what was damaged may be repaired now
+        runs = finished_runs(jobs[0].out, names, for_tables=for_tables)
+    else:
+        for warning in caught:
+            warnings.warn(warning.message, stacklevel=2)
     return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(unique_runs(runs)))
 
 

@@ -1,8 +1,11 @@
 """Finished runs read back from their files, every one checked against its checksum."""
 
+import io
 import math
 import os
+import re
 import warnings
+import zipfile
 import zlib
 from collections.abc import Container
 from dataclasses import dataclass
@@ -35,6 +38,7 @@ from selfpaced.types import AnyArray, Record
 
 TAIL_BYTES = 16_384  # of the metrics that are read to find their last line
 NO_CONTEXTS = np.zeros((0, 1))  # of a run that is read for tables
+SHAPE, HEADER_BYTES = re.compile(rb"'shape': \((\d{1,9}),"), 200  # in the header of an array
 ATTEMPTS = 5  # to read a result that another process is replacing
 VOUCHED_FILES = ("metrics.jsonl", "final.npz", "policy.npz")  # what a result may vouch for
 
@@ -212,10 +216,22 @@ def recorded(folder: Path, *, for_health: bool = False) -> list[Record]:
     Nothing if they are damaged: the run itself says so when it goes on. With `for_health` the
     first, the last and those with a measurement, by which health is judged.
     """
+    lines = _metrics(folder).split(b"\n")[:-1]
     try:
-        return parsed_records(_metrics(folder).split(b"\n")[:-1], for_health)
+        return parsed_records(lines, for_health)
     except DAMAGE:
         return []
+
+
+def last_success(folder: Path) -> float:
+    """The last success rate on the target that is recorded in `folder`; nan if none is known."""
+    for line in reversed(_metrics(folder).split(b"\n")[:-1]):
+        if b'"target_success"' in line:
+            try:
+                return float(parsed_record(line).get("target_success", math.nan))
+            except DAMAGE:
+                break
+    return math.nan
 
 
 def last_record(folder: Path) -> Record | None:
@@ -244,8 +260,11 @@ def _metrics(folder: Path) -> bytes:
 def policy_dimension(folder: Path) -> int | None:
     """Parameters that the policy of the run in `folder` draws; None before it is finished."""
     try:
-        arrays = arrays_in(file_bytes(folder / "policy.npz"))
-        return len(arrays["A"] if "A" in arrays else arrays["std"])
+        with zipfile.ZipFile(io.BytesIO(file_bytes(folder / "policy.npz"))) as file:
+            name = "A.npy" if "A.npy" in file.namelist() else "std.npy"
+            with file.open(name) as member:  # its header tells, so nothing else is read
+                shape = SHAPE.search(member.read(HEADER_BYTES))
+        return None if shape is None else int(shape[1])
     except (FileNotFoundError, *DAMAGE):
         return None  # damaged: the run counts as not finished
 

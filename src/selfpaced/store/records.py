@@ -19,7 +19,7 @@ MEASURED = (  # entries of a result that tables show, besides its iterations
 SHOWN = ("iteration", "target_success", "target_reward")  # what tables show of a record
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
 PLAIN_KINDS = frozenset((float, int, list))  # types of values that need no translation
-FLOAT = frozenset((float,))
+FLOAT, LIST = frozenset((float,)), frozenset((list,))
 LARGEST_NUMBER = 2**63  # whole numbers are smaller than this
 
 
@@ -108,9 +108,14 @@ def _has_rows(rows: Any, d: int) -> bool:
 
 def _are_numbers(value: Any) -> bool:
     """True for lists, of lists, of numbers; unknown ones may be None."""
-    if isinstance(value, list) and FLOAT.issuperset(map(type, cast(list[Any], value))):
-        return True  # the usual case, in one step
-    return isinstance(value, list) and all(
+    if not isinstance(value, list):
+        return False
+    kinds = set(map(type, cast(list[Any], value)))
+    if kinds <= FLOAT or (
+        kinds == LIST and all(FLOAT.issuperset(map(type, row)) for row in cast(list[Any], value))
+    ):
+        return True  # the usual cases, in few steps
+    return all(
         item is None or is_number(item) or _are_numbers(item) for item in cast(list[Any], value)
     )
 
