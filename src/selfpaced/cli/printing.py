@@ -30,7 +30,7 @@ def print_table(members: list[Group], console: "Console") -> None:
             if column[0] not in DROPPED_EMPTY or set(column[1:]) != {"-"}
         ]
         print_columns(list(zip(*columns, strict=True)), console, DROPPED_FIRST)
-    say(console, CAPTION, "dim")
+    console.print(CAPTION, style="dim", highlight=False, markup=False)  # in lines that fit
 
 
 def print_columns(
