@@ -5,7 +5,7 @@ height of the wall halfway. From the folder of this file:
 
     selfpaced run own_experiment:THROW --seeds 5
     selfpaced scene own_experiment:THROW --out runs
-    selfpaced report runs --out throw.html
+    selfpaced report runs --import own_experiment:THROW --out throw.html
 """
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +44,22 @@ def dies(counter, how, contexts, thetas):
 
 def mortal(counter, how="SIGKILL"):
     return make("dies", partial(dies, Path(counter), how))
+
+
+def leaves(marker, contexts, thetas):
+    """Once, forks a child that outlives the worker, and kills the worker."""
+    if not marker.exists():
+        child = os.fork()
+        if child == 0:
+            time.sleep(120)
+            os._exit(0)
+        marker.write_text(str(child))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bowl(contexts, thetas)
+
+
+def leaving(marker):
+    return make("leaves", partial(leaves, Path(marker)), iterations=2)
 
 
 def loses(contexts, thetas):

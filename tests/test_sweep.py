@@ -1,5 +1,6 @@
 """Many runs: planning, workers, crashes, kills, two launchers."""
 
+import cProfile
 import dataclasses
 import os
 import random
@@ -11,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_experiments import BOWL, LOST, RAISES, mortal
+from small_experiments import BOWL, LOST, RAISES, leaving, mortal
 
 from selfpaced import SPRL, Alpha, FractionOfGain, load, run, train
 from selfpaced.engines.job import Stopped, execute
@@ -422,3 +423,33 @@ def test_shards_of_a_job_array_fill_one_folder(tmp_path):
         "sprl": 2,
         "creps": 2,
     }
+
+
+def test_a_child_that_outlives_its_worker_keeps_neither_the_lock_nor_the_launcher(tmp_path):
+    marker = tmp_path / "child"
+    try:
+        found = run(leaving(marker), ["sprl"], seeds=1, out=tmp_path / "runs", workers=1)
+        os.kill(int(marker.read_text()), 0)  # the child is still alive
+    finally:
+        if marker.exists():
+            os.kill(int(marker.read_text()), signal.SIGKILL)
+    assert len(found["leaves"]["sprl"].runs) == 1
+
+
+def test_planning_many_runs_costs_the_same_for_each(tmp_path):
+    """Calls, not seconds: they do not depend on what else the machine does."""
+
+    class Nothing:
+        def run(self, jobs, watcher):
+            pass
+
+    def calls(count, out):
+        profile = cProfile.Profile()
+        profile.enable()
+        run_jobs(plan([BOWL], ["sprl"], range(count), out), Nothing(), Collector())
+        profile.disable()
+        return sum(entry.callcount for entry in profile.getstats())
+
+    calls(1, tmp_path / "warm")
+    for _ in ("new runs", "runs that were asked for before"):
+        assert calls(200, tmp_path / "b") < 4.5 * calls(50, tmp_path / "a")

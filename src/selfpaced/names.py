@@ -20,8 +20,9 @@ def checked_name(name: str) -> str:
 
     Raise a ValueError otherwise.
     """
-    if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+    if not re.fullmatch(r"[\w.-]{1,100}", name) or name.startswith("."):
         raise ValueError(
-            f"name must be letters, digits, '-', '_' and '.', for it names a folder; got {name!r}"
+            f"name must be letters, digits, '-', '_' and '.', at most 100, for it names a folder; "
+            f"got {name!r}"
         )
     return name

@@ -1,6 +1,8 @@
 """Many runs: from names and seeds to jobs, to an engine, to results."""
 
+import contextlib
 import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +15,12 @@ from selfpaced.experiments.fingerprint import code_fingerprint
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.experiments.override import override
 from selfpaced.experiments.report_info import info_of
+from selfpaced.maths.archives import DamagedFile
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.names import named
 from selfpaced.report.data import Group, by_name, groups, unique_runs
 from selfpaced.store.experiment_info import write_info
+from selfpaced.store.files import plain
 from selfpaced.store.reading import finished_runs
 from selfpaced.store.spec import ask_for, check_spec
 from selfpaced.store.writing import CHECKPOINT_SECONDS
@@ -89,11 +93,13 @@ def plan(
             config = _overridden(name, experiment.algorithm(name), overrides)
             check_installed(config)
             code = code_fingerprint(experiment.problem, problem, config)
+            plain_config = plain(config)
             alike = [
                 Job(
                     experiment=experiment,
                     algorithm=name,
                     config=config,
+                    plain_config=plain_config,
                     seed=seed,
                     iterations=check_at_least("iterations", length, 1),
                     out=out.absolute(),
@@ -122,12 +128,17 @@ def _overridden(name: str, config: Algorithm, overrides: Mapping[str, str]) -> A
 
 
 def _check_folders(alike: Sequence[Job]) -> None:
-    """All seeds of an algorithm in one folder have the same spec, those of earlier sweeps too."""
-    first = alike[0]
-    for path in sorted(first.folder.parent.glob("seed-*/spec.json")):
-        seed = int(path.parent.name.removeprefix("seed-"))
-        accept = first.accept_edited_code
-        check_spec(path.parent, {**first.spec, "seed": seed}, accept_edited_code=accept)
+    """All seeds of an algorithm in one folder have the same spec, those of earlier sweeps too.
+
+    A damaged run is no reason to refuse the others: `run_jobs` says so if it is asked for.
+    """
+    first, spec = alike[0], alike[0].spec
+    for folder in sorted(first.folder.parent.glob("seed-*")):
+        digits = folder.name.removeprefix("seed-")
+        if digits.isdecimal():
+            accept = first.accept_edited_code
+            with contextlib.suppress(DamagedFile):
+                check_spec(folder, {**spec, "seed": int(digits)}, accept_edited_code=accept)
 
 
 def _check_portable(job: Job) -> None:
@@ -209,18 +220,41 @@ class Sweep:
     """Finished runs of the jobs' experiments, this sweep's and earlier ones."""
 
 
-def run_jobs(jobs: list[Job], engine: Engine, watcher: Collector) -> Sweep:
-    """Execute what is not done yet, and read what is."""
-    missing = [job for job in jobs if not job.is_done()]
+def run_jobs(
+    jobs: list[Job], engine: Engine, watcher: Collector, *, for_tables: bool = False
+) -> Sweep:
+    """Execute what is not done yet, and read what is.
+
+    With `for_tables` only what tables and learning curves show is read.
+    """
+    names = {job.experiment.name for job in jobs}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        runs = finished_runs(jobs[0].out, names, for_tables=for_tables) if jobs else []
+    lengths = {(r.experiment, r.algorithm, r.seed): r.result["iterations"] for r in runs}
+    missing = [
+        job
+        for job in jobs
+        if lengths.get((job.experiment.name, job.algorithm, job.seed), 0) < job.iterations
+    ]
     watcher.planned(len(jobs), len(jobs) - len(missing))
     for job in {job.experiment.name: job for job in missing}.values():
         write_info(job.out, info_of(job.experiment, job.reference))
+    asked: list[Job] = []
     for job in missing:
-        ask_for(job.folder, job.spec, job.iterations, accept_edited_code=job.accept_edited_code)
-    if missing:
-        engine.run(missing, watcher)
-    names = {job.experiment.name for job in jobs}
-    runs = finished_runs(jobs[0].out, names) if jobs else []
+        accept = job.accept_edited_code
+        try:
+            ask_for(job.folder, job.spec, job.iterations, accept_edited_code=accept)
+            asked.append(job)
+        except DamagedFile as error:  # costs this run, not the others
+            watcher.failed(job, str(error))
+    if asked:
+        engine.run(asked, watcher)
+    if missing:  # what was damaged may be repaired now
+        runs = finished_runs(jobs[0].out, names, for_tables=for_tables)
+    else:
+        for warning in caught:
+            warnings.warn(warning.message, stacklevel=2)
     return Sweep(jobs, watcher.failures, len(watcher.unfinished), groups(unique_runs(runs)))
 
 

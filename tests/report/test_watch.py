@@ -134,7 +134,9 @@ def test_a_users_own_experiment_can_be_watched(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
     run("own_experiment:THROW", ["sprl"], seeds=1, iterations=2, out=tmp_path)
     run(find_experiment("own_experiment:THROW"), ["sprl"], seeds=2, iterations=2, out=tmp_path)
-    pictures = list(film_of(tmp_path / "throw" / "sprl" / "seed-000"))
+    pictures = list(
+        film_of(tmp_path / "throw" / "sprl" / "seed-000", experiment="own_experiment:THROW")
+    )
     assert len(pictures) == 40
 
 

@@ -2,12 +2,15 @@
 
 import os
 import signal
+import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from selfpaced import SPRL, Box, Gaussian, Problem, RowTask, train
+from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, RowTask, train
 from selfpaced.tasks.row_task import RowError
 
 BOXES = Box([0.0, 0.0], [1.0, 1.0]), Box([-1.0], [1.0])
@@ -36,6 +39,35 @@ def fragile(context, theta):
         counter.write_text(str(left - 1))
         os.kill(os.getpid(), signal.SIGKILL)
     return float(context[0])
+
+
+def sleeper(context, theta):
+    if context[0] > 0.9:
+        time.sleep(1e6)
+    return float(context[0])
+
+
+def forks_and_dies(context, theta):
+    """Its worker dies and leaves a child behind, which keeps the pipe open."""
+    if context[0] > 0.9:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        os._exit(3)
+    return float(context[0])
+
+
+def forks_and_returns(context, theta):
+    os.fork()
+    return float(context[0])
+
+
+def hungry(context, theta):
+    return float(np.ones(2**29)[0])  # 4 GB
+
+
+def unknown(context, theta):
+    return (np.nan, 1.0) if context[0] > 0.9 else (float(context[0]), 1.0)
 
 
 def rows(n=12):
@@ -89,6 +121,101 @@ def test_a_worker_that_dies_is_replaced_and_its_row_tried_again(tmp_path, monkey
         task.evaluate(contexts, thetas, np.random.default_rng(0))
 
 
+def rows_with_a_bad_one():
+    contexts, thetas = 0.8 * rows(6)[0], np.zeros((6, 1))
+    contexts[2, 0] = 0.95
+    return contexts, thetas
+
+
+def test_a_row_that_hangs_is_tried_again_and_given_up_with_its_values():
+    contexts, thetas = rows_with_a_bad_one()
+    with RowTask(sleeper, *BOXES, workers=2, timeout=3.0) as task:
+        task.evaluate(contexts[:2], thetas[:2], np.random.default_rng(0))  # starts the workers
+        began = time.monotonic()
+        with pytest.raises(
+            RowError, match=r"no result within 3 s, in \d attempts?, on row 2, context \[0.95.*seed"
+        ):
+            task.evaluate(contexts, thetas, np.random.default_rng(0))
+        assert time.monotonic() - began < 5.0
+
+
+def test_a_row_that_hangs_may_count_as_a_failure_and_costs_no_other_row():
+    contexts, thetas = rows_with_a_bad_one()
+    fails = {"on_error": "fail", "failure_reward": -7.0}
+    with RowTask(sleeper, *BOXES, workers=2, timeout=2.0, **fails) as task:
+        with pytest.warns(UserWarning, match="counts as a failed rollout: there was no result"):
+            outcomes = task.evaluate(contexts, thetas, np.random.default_rng(0))
+        assert task.failures == 1
+    expected = np.where(contexts[:, 0] > 0.9, -7.0, contexts[:, 0])
+    np.testing.assert_array_equal(outcomes.rewards, expected)
+    assert np.isnan(outcomes.successes).all()  # the function defines no success
+
+
+def test_an_error_may_count_as_a_failure():
+    contexts, thetas = rows_with_a_bad_one()
+    with RowTask(picky, *BOXES, workers=1, on_error="fail", failure_reward=-1.0) as task:
+        with pytest.warns(UserWarning, match=r"(?s)ZeroDivisionError.*on row 2"):
+            outcomes = task.evaluate(contexts, thetas, np.random.default_rng(0))
+        task.evaluate(contexts, thetas, np.random.default_rng(0))  # said once
+    assert outcomes.rewards.tolist() == [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("engine", [RowTask, FunctionTask])
+def test_rewards_of_nan_count_as_failures_if_asked(engine):
+    contexts, thetas = rows_with_a_bad_one()
+    if engine is RowTask:
+        task = RowTask(unknown, *BOXES, workers=1, failure_reward=-2.0)
+    else:
+        task = FunctionTask(nan_for_the_third, *BOXES, failure_reward=-2.0)
+    outcomes = task.evaluate(contexts, thetas, np.random.default_rng(0))
+    assert outcomes.rewards[2] == -2.0
+    assert outcomes.successes.tolist() == [1.0, 1.0, 0.0, 1.0, 1.0, 1.0]
+    assert np.isfinite(outcomes.rewards).all()
+    assert task.failures == 1
+    if engine is RowTask:
+        task.close()
+
+
+def nan_for_the_third(contexts, thetas):
+    return np.where(np.arange(len(contexts)) == 2, np.nan, 1.0), np.ones(len(contexts))
+
+
+def test_a_row_that_forks_and_dies_hangs_nothing():
+    contexts, thetas = rows_with_a_bad_one()
+    with (
+        RowTask(forks_and_dies, *BOXES, workers=2) as task,
+        pytest.raises(RowError, match=r"died 3 times, at last by exit code 3, on row 2"),
+    ):
+        task.evaluate(contexts, thetas, np.random.default_rng(0))
+
+
+def test_two_threads_and_copies_of_a_worker_disturb_no_row():
+    contexts, thetas = 0.8 * rows(6)[0], np.zeros((6, 1))
+    found = {}
+
+    def evaluate(i, task):
+        found[i] = task.evaluate(contexts + 0.01 * i, thetas, np.random.default_rng(i)).rewards
+
+    with RowTask(forks_and_returns, *BOXES, workers=2) as task:
+        threads = [threading.Thread(target=evaluate, args=(i, task)) for i in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for i in range(3):
+        np.testing.assert_array_equal(found[i], contexts[:, 0] + 0.01 * i)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit address space")
+def test_a_row_that_takes_too_much_memory_fails_alone():
+    contexts, thetas = rows(1)
+    with (
+        RowTask(hungry, *BOXES, workers=1, memory_gb=3.0) as task,
+        pytest.raises(RowError, match=r"(?s)MemoryError.*on row 0"),
+    ):
+        task.evaluate(contexts, thetas, np.random.default_rng(0))
+
+
 def test_a_learner_learns_on_rows():
     with RowTask(plain, *BOXES, workers=2) as task:
         problem = Problem(task, Gaussian([0.9, 0.9], 0.01 * np.eye(2)))
@@ -101,5 +228,13 @@ def test_bad_arguments_are_named():
         RowTask(lambda c, t: 0.0, *BOXES)
     with pytest.raises(ValueError, match="engine must be 'local' or 'ray'; got 'slurm'"):
         RowTask(plain, *BOXES, engine="slurm")
+    with pytest.raises(ValueError, match="timeout must be above 0"):
+        RowTask(plain, *BOXES, timeout=0.0)
+    with pytest.raises(ValueError, match="on_error must be 'raise' or 'fail'; got 'ignore'"):
+        RowTask(plain, *BOXES, on_error="ignore")
+    with pytest.raises(ValueError, match="failure_reward must be given with on_error='fail'"):
+        RowTask(plain, *BOXES, on_error="fail")
+    with pytest.raises(ValueError, match="failure_reward must be a finite number; got nan"):
+        RowTask(plain, *BOXES, failure_reward=np.nan)
     with pytest.raises(ValueError, match="workers must be a whole number of at least 1; got -1"):
         RowTask(plain, *BOXES, workers=-1)

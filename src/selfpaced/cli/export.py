@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+from selfpaced.cli.speech import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,9 +15,6 @@ if TYPE_CHECKING:
 @dataclass
 class Export:
     """Write finished runs for other programs."""
-
-    imports_users_code: ClassVar[bool] = True
-    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     paths: Annotated[list[Path], tyro.conf.Positional] = field(
         default_factory=lambda: [Path("runs")]
@@ -31,6 +30,13 @@ class Export:
     """Set points of the movement per second."""
     speed: float = 1.0
     """Speed of the movement relative to the learned one; 0.5 takes twice as long."""
+
+    imported: Annotated[str | None, tyro.conf.arg(name="import")] = None
+    """The run's experiment as module:NAME, if it is your own: its code makes the movement."""
+
+    def named_code(self) -> list[str]:
+        """The experiment that may be imported: stored files cannot name any."""
+        return [] if self.imported is None else [self.imported]
 
     def execute(self, console: "Console") -> int:
         """Write what was asked for; return the exit code."""
@@ -53,17 +59,16 @@ class Export:
             context=self.context,
             frequency=self.frequency,
             speed=self.speed,
+            experiment=self.imported,
         )
         rescored = "".join(f", {name} {rate:.2f}" for name, rate in written.rescored.items())
-        console.print(
+        say(
+            console,
             f"{path}: {written.set_points} set points, {written.fastest_joint} up to "
             f"{written.speed:.2f} rad/s; success of the run {written.success:.2f}{rescored}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
         )
         for text in written.warnings():
-            console.print(f"warning: {text}", markup=False, highlight=False, soft_wrap=True)
+            say(console, f"warning: {text}")
 
     def _write_events(self, folder: Path, console: "Console") -> None:
         from selfpaced.report.data import stored_runs
@@ -71,4 +76,4 @@ class Export:
 
         count = write_events(stored_runs(*self.paths), folder)
         text = f"{count} runs; see them with: tensorboard --logdir {folder}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(console, text)

@@ -15,6 +15,7 @@ from selfpaced.cli.pack import Pack
 from selfpaced.cli.report import Report
 from selfpaced.cli.run import Run
 from selfpaced.cli.scene import Scene
+from selfpaced.cli.speech import say
 from selfpaced.cli.status import Status
 from selfpaced.cli.table import Table
 from selfpaced.cli.unpack import Unpack
@@ -53,12 +54,20 @@ def main(arguments: list[str] | None = None) -> int:
 
     console, errors = Console(), Console(stderr=True)
 
-    def warn(message: Warning | str, *_: object) -> None:
-        errors.print(f"warning: {message}", markup=False, highlight=False, soft_wrap=True)
+    damaged: list[str] = []
+
+    def warn(message: Warning | str, kind: type[Warning], *_: object) -> None:
+        if kind.__name__ == "DamageWarning":  # whose module need not be loaded to print help
+            damaged.append(str(message))
+        else:
+            say(errors, f"warning: {message}")
 
     warnings.showwarning = warn
     try:
-        return _execute(command, overrides, console)
+        code = _execute(command, overrides, console)
+        for text in damaged:
+            say(errors, f"left out: {text}")
+        return code or (1 if damaged else 0)
     except ValueError as error:
         _complain(errors, str(error))
         return 2
@@ -75,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         again = shlex.join(["selfpaced", *words])
         text = f"stopped; runs that were under way have a checkpoint. To continue:\n  {again}"
-        errors.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(errors, text)
         return 130
 
 
@@ -104,14 +113,15 @@ def _execute(command: Command, overrides: dict[str, str], console: "Console") ->
         raise ValueError(
             f"only `run` takes fields of an algorithm's configuration; got {', '.join(overrides)}"
         )
-    if command.imports_users_code:  # for module:NAME of experiments in the current folder
-        sys.path.insert(0, os.getcwd())
+    named = any(":" in reference for reference in command.named_code())
+    if named and os.getcwd() not in sys.path:  # module:NAME may be in the current folder
+        sys.path.append(os.getcwd())  # last, so that it hides no installed module
     return command.execute(console)
 
 
 def _complain(errors: "Console", text: str) -> None:
     errors.print("error:", style="red", end=" ")
-    errors.print(text, markup=False, highlight=False, soft_wrap=True)
+    say(errors, text)
 
 
 def _missing(error: ModuleNotFoundError) -> str:

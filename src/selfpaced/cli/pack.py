@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+from selfpaced.cli.speech import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,13 +16,14 @@ if TYPE_CHECKING:
 class Pack:
     """Write finished runs to one small file per experiment."""
 
-    imports_users_code: ClassVar[bool] = False
-    """False: the command imports none of the user's code, so the import path does not change."""
-
     runs: Annotated[Path, tyro.conf.Positional]
     """Folder of the results."""
     out: Annotated[Path, tyro.conf.Positional]
     """Folder for the packed files."""
+
+    def named_code(self) -> list[str]:
+        """Nothing: the command imports no code of users."""
+        return []
 
     def execute(self, console: "Console") -> int:
         """Write the files; return the exit code."""
@@ -37,5 +40,5 @@ class Pack:
             members = [run for run in runs if run.experiment == name]
             write_packed(members, path, known.get(name))
             text = f"{path}: {len(members)} runs, {path.stat().st_size / 1000:.0f} kB"
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            say(console, text)
         return 0

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from selfpaced.cli.speech import say
 from selfpaced.report.data import Group
 from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
 from selfpaced.store.health import Finding, summarised
@@ -21,7 +22,7 @@ def print_table(members: list[Group], console: "Console") -> None:
     """Print one table per experiment, in columns that fit the terminal, and what they mean."""
     for name in dict.fromkeys(group.experiment for group in members):
         console.print()
-        console.print(name, style="bold", highlight=False, markup=False)
+        say(console, name, "bold")
         rows = [text_row(group) for group in members if group.experiment == name]
         columns = [
             column
@@ -29,7 +30,7 @@ def print_table(members: list[Group], console: "Console") -> None:
             if column[0] not in DROPPED_EMPTY or set(column[1:]) != {"-"}
         ]
         print_columns(list(zip(*columns, strict=True)), console, DROPPED_FIRST)
-    console.print(CAPTION, style="dim", highlight=False)
+    console.print(CAPTION, style="dim", highlight=False, markup=False)  # in lines that fit
 
 
 def print_columns(
@@ -47,12 +48,12 @@ def print_columns(
             if sum(widths) + gap * (len(widths) - 1) <= console.width or not console.is_terminal:
                 for i, cells in enumerate(zip(*columns, strict=True)):
                     padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-                    _print((" " * gap).join(padded).rstrip(), console, None if i else "bold")
+                    say(console, (" " * gap).join(padded).rstrip(), None if i else "bold")
                 return
     for cells in rows[1:]:
-        _print(f"  {cells[0]}", console, "bold")
+        say(console, f"  {cells[0]}", "bold")
         for header, value in zip(rows[0][1:], cells[1:], strict=True):
-            _print(f"    {header:11}{value}", console)
+            say(console, f"    {header:11}{value}")
 
 
 def text_table(members: list[Group], form: str) -> str:
@@ -75,7 +76,7 @@ def text_table(members: list[Group], form: str) -> str:
 def print_status(found: list[RunStatus], console: "Console") -> None:
     """Print counts per experiment and algorithm, then which runs are under way or have failed."""
     if not found:
-        _print("there are no runs here yet", console)
+        say(console, "there are no runs here yet")
         return
     states = ("done", "running", "missing", "failed")
     counts: dict[tuple[str, str], Counter[str]] = {}
@@ -87,13 +88,13 @@ def print_status(found: list[RunStatus], console: "Console") -> None:
     for run in found:
         if run.state == "running":
             where = f"iteration {run.iteration} of {run.iterations}"
-            _print(f"running: {run.name}, {where}", console)
+            say(console, f"running: {run.name}, {where}")
     for run in found:
         if run.state == "failed":
             error = (run.error or "").strip()
-            _print(f"failed: {run.name}: {error.splitlines()[-1]}", console, "red")
+            say(console, f"failed: {run.name}: {error.splitlines()[-1]}", "red")
             for line in error.splitlines()[:-1]:
-                _print(f"    {line}", console, "dim")
+                say(console, f"    {line}", "dim")
 
 
 def print_health(found: list[RunStatus], console: "Console") -> None:
@@ -105,12 +106,8 @@ def print_health(found: list[RunStatus], console: "Console") -> None:
             by_name.setdefault(name, []).append((int(str(run.spec["seed"])), finding))
     for name, members in by_name.items():
         for who, finding in summarised(members):
-            _print(f"{finding.kind}: {name}, {who}: {finding.shown_by}", console, "yellow")
-            _print(f"    to try: {finding.to_try}", console, "dim")
-
-
-def _print(text: str, console: "Console", style: str | None = None) -> None:
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+            say(console, f"{finding.kind}: {name}, {who}: {finding.shown_by}", "yellow")
+            say(console, f"    to try: {finding.to_try}", "dim")
 
 
 def _jsonable(value: Any) -> Any:

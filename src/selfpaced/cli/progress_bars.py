@@ -11,6 +11,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from selfpaced.cli.speech import say
 from selfpaced.engines.job import Job
 from selfpaced.sweep import Collector
 
@@ -117,4 +118,4 @@ class Bars(Collector):
             self._progress.remove_task(bar)
 
     def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)

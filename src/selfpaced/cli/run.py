@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+from selfpaced.cli.speech import say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from selfpaced.report.data import Group
     from selfpaced.sweep import Sweep
 
 
@@ -20,9 +23,6 @@ class Run:
     configuration can be changed: --sprl.epsilon 0.3, --sprl.pacing.schedule.zeta 0.05,
     --ppo.hidden 64,64.
     """
-
-    imports_users_code: ClassVar[bool] = True
-    """True: the current folder is put on the import path, so that module:NAME can be imported."""
 
     experiments: Annotated[list[str], tyro.conf.Positional]
     """Names of experiments (see `selfpaced list`), or module:NAME of your own."""
@@ -54,6 +54,10 @@ class Run:
     )
     """Maps "algorithm.field" to the new value as text; `main` takes them from the command line."""
 
+    def named_code(self) -> list[str]:
+        """The experiments, of which some may be module:NAME of a user's own."""
+        return self.experiments
+
     def execute(self, console: "Console") -> int:
         """Run the sweep, print its table and write its figures; return the exit code."""
         from selfpaced.cli.printing import print_table
@@ -73,7 +77,7 @@ class Run:
         )
         engine = make_engine(self.engine, self.workers, self.address, self.threads)
         with Bars(console) as bars:
-            sweep = run_jobs(jobs, engine, bars)
+            sweep = run_jobs(jobs, engine, bars, for_tables=True)
         if sweep.groups:
             print_table(sweep.groups, console)
         self._write_figures(sweep, console)
@@ -91,13 +95,25 @@ class Run:
             task = experiment.built_problem().task
             if hasattr(task, "draw"):
                 try:
-                    figures["-trajectories"] = final_trajectories(members, task, experiment.title)
+                    firsts = [_first_run(group, self.out) for group in members]
+                    figures["-trajectories"] = final_trajectories(firsts, task, experiment.title)
                 except Exception as error:  # of a user's draw: the runs are safe
                     text = f"no figure of trajectories: draw raised {error_in_one_line(error)}"
-                    console.print(text, markup=False, highlight=False, soft_wrap=True)
+                    say(console, text)
             for suffix, figure in figures.items():
                 if figure is not None:
                     path = self.out / f"{name}{suffix}.png"
                     figure.savefig(path, dpi=150)
                     text = f"figure: {path}"
-                    console.print(text, markup=False, highlight=False, soft_wrap=True)
+                    say(console, text)
+
+
+def _first_run(group: "Group", out: Path) -> "Group":
+    """`group` with its first run alone, and all of it: the others were read for tables only."""
+    from selfpaced.report.data import Group
+    from selfpaced.store.reading import read_run
+    from selfpaced.store.spec import run_folder
+
+    seed = group.runs[0].seed
+    run = read_run(run_folder(out, group.experiment, group.algorithm, seed))
+    return Group(group.experiment, group.algorithm, (run,))

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+from selfpaced.cli.speech import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,13 +16,14 @@ if TYPE_CHECKING:
 class Scene:
     """Simulate and store the pictures and reward landscapes that `report` shows."""
 
-    imports_users_code: ClassVar[bool] = True
-    """True: the current folder is put on the import path, so that module:NAME can be imported."""
-
     experiments: Annotated[list[str], tyro.conf.Positional]
     """Names of experiments, or module:NAME of your own."""
     out: Path = Path("results")
     """Folder for the files: that of the packed results or the runs, where `report` finds them."""
+
+    def named_code(self) -> list[str]:
+        """The experiments, of which some may be module:NAME of a user's own."""
+        return self.experiments
 
     def execute(self, console: "Console") -> int:
         """Write one file per experiment; return the exit code."""
@@ -35,5 +38,5 @@ class Scene:
             path = self.out / f"{found.name}{SUFFIX}"
             write_scene(make_scene(found), path)
             text = f"{path}: {path.stat().st_size / 1000:.0f} kB"
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            say(console, text)
         return 0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -17,11 +17,12 @@ class Status:
     Also say what is wrong with runs that do not learn, and what to try.
     """
 
-    imports_users_code: ClassVar[bool] = False
-    """False: the command imports none of the user's code, so the import path does not change."""
-
     out: Annotated[Path, tyro.conf.Positional] = Path("runs")
     """Folder of the results."""
+
+    def named_code(self) -> list[str]:
+        """Nothing: the command imports no code of users."""
+        return []
 
     def execute(self, console: "Console") -> int:
         """Print the status and the health of every run; return the exit code."""
@@ -33,4 +34,4 @@ class Status:
         found = status(self.out)
         print_status(found, console)
         print_health(found, console)
-        return 0
+        return 1 if any(run.damaged for run in found) else 0

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 class Table:
     """Print the table of finished runs."""
 
-    imports_users_code: ClassVar[bool] = False
-    """False: the command imports none of the user's code, so the import path does not change."""
-
     paths: Annotated[list[Path], tyro.conf.Positional] = field(
         default_factory=lambda: [Path("runs")]
     )
@@ -25,12 +22,16 @@ class Table:
     format: Literal["text", "csv", "json"] = "text"
     """text is for people, csv and json are for programs, where inf means never reached."""
 
+    def named_code(self) -> list[str]:
+        """Nothing: the command imports no code of users."""
+        return []
+
     def execute(self, console: "Console") -> int:
         """Print the table; return the exit code."""
         from selfpaced.cli.printing import print_table, text_table
         from selfpaced.report.data import groups, stored_runs
 
-        members = groups(stored_runs(*self.paths))
+        members = groups(stored_runs(*self.paths, for_tables=True))
         if self.format != "text":
             sys.stdout.write(text_table(members, self.format))
         elif members:

@@ -46,6 +46,8 @@ class Job:
     """Continue a run, or join runs, that were made by other code."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     """Time between two checkpoints, in seconds."""
+    plain_config: dict[str, Any] | None = None
+    """The configuration as plain data, if it was computed before, once for many seeds."""
     reference: str = ""
     """How to import the experiment: its registered name or module:NAME; empty if unknown."""
 
@@ -69,7 +71,7 @@ class Job:
             "format": FORMAT,
             "experiment": self.experiment.name,
             "algorithm": self.algorithm,
-            "config": plain(self.config),
+            "config": plain(self.config) if self.plain_config is None else self.plain_config,
             "problem": self.problem,
             "seed": self.seed,
             **({} if self.code is None else {"code": self.code}),
@@ -145,11 +147,9 @@ def execute(
     try:
         if job.is_done():  # finished by another process in the meantime
             return []
-        streams = streams_of(job.seed)
         problem = job.experiment.built_problem()
         _check_code(job, problem)
-        training = job.config.start(problem, streams)
-        files.begin(training)
+        training = files.begin(lambda: job.config.start(problem, streams_of(job.seed)))
 
         def after_iteration(record: Record) -> None:
             progress(record)
@@ -161,6 +161,7 @@ def execute(
         # in any case, so that the result does not depend on which launcher executes it.
         length = max(job.iterations, asked_iterations(job.folder))
         budget = budget_of(job.experiment, length)
+        streams = streams_of(job.seed)  # of which only that of measurements is used here
         final = train_to_end(
             training, problem, streams, budget, files, after_iteration, threads=threads
         )

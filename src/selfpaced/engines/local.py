@@ -142,12 +142,15 @@ def _launch(context: Any, job: Job, attempt: int, threads: int) -> _Worker:
 def _listen(running: list[_Worker], watcher: Watcher) -> list[_Worker]:
     """Pass on one report of every worker that has one; return the workers that have ended.
 
-    Waits for a report for at most POLL_SECONDS.
+    Waits for a report for at most POLL_SECONDS. A worker has ended if it has an exit code and has
+    said everything: a child process that outlives it may keep its end of the pipe open.
     """
     ended: list[_Worker] = []
     ready = wait([worker.reports for worker in running], timeout=POLL_SECONDS)
     for worker in running:
         if worker.reports not in ready:
+            if worker.process.exitcode is not None and not worker.reports.poll():
+                ended.append(worker)
             continue
         try:
             kind, content = worker.reports.recv()

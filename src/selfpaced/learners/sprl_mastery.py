@@ -27,6 +27,7 @@ from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
+EQUAL = 1e-150  # largest difference of rewards that counts as none: its square is no normal float
 BEST = 0.9  # the quantile of the buffered rewards that counts as the best that can be done
 FADED = 0.3  # the gain that counts as 1 is at least this share of the largest gain so far
 
@@ -127,7 +128,7 @@ class MasteryLearner(SelfPacedLearner):
     def _update(self, data: Samples, move: Move) -> Metrics:
         """Carry out the move and learn from the buffer."""
         old = self.policy
-        learns = np.ptp(data.rewards) > 0.0  # equal rewards teach nothing
+        learns = np.ptp(data.rewards) > EQUAL  # equal rewards teach nothing
         metrics: Metrics = {"kl_policy": 0.0}
         weights = np.zeros(0)
         if move != "search":

@@ -5,6 +5,7 @@ V(c) = phi(c)^T v. The paper uses [1, c] for the policy and radial basis functio
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from selfpaced.maths.arrays import Array, check_at_least, check_vector, frozen
 from selfpaced.maths.box import Box
+
+MOST_MONOMIALS = 1_000_000  # more would not fit into memory with a batch of contexts
 
 
 class Features(Protocol):
@@ -57,11 +60,19 @@ class PolynomialFeatures:
     def __post_init__(self) -> None:
         check_at_least("inputs", self.inputs, 1)
         check_at_least("degree", self.degree, 0)
+        count, smaller = 1, min(self.inputs, self.degree)
+        for i in range(1, smaller + 1):  # binomial(d + degree, degree), until it is too large
+            count = count * (max(self.inputs, self.degree) + i) // i
+            if count > MOST_MONOMIALS:
+                raise ValueError(
+                    f"degree must give at most {MOST_MONOMIALS} monomials; got {self.degree} "
+                    f"for {self.inputs} inputs"
+                )
 
     @property
     def outputs(self) -> int:
         """m: the number of monomials."""
-        return len(self._monomials)
+        return math.comb(self.inputs + self.degree, self.degree)
 
     @property
     def constant(self) -> int:

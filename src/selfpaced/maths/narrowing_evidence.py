@@ -36,8 +36,13 @@ def evidence_for_narrower_policy(distances: Array, weights: Array) -> float:
 
     Each of the squared `distances` (n,) is from the policy that drew the sample. Distances from
     the present policy would be too short for samples with weight, because it was fitted to them.
+    There is no evidence where the distances are 0: a policy whose samples cannot be told from its
+    mean, as floats, has converged.
     """
-    return min(0.0, 0.5 * float(np.log(weights @ distances / distances.mean())))
+    usual, weighted = float(distances.mean()), float(weights @ distances)
+    if not (usual > 0.0 and weighted > 0.0):
+        return 0.0
+    return min(0.0, 0.5 * float(np.log(weighted / usual)))
 
 
 def trust_in_evidence(weights: Array, batches: int, dimension: int) -> float:

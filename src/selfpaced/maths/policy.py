@@ -4,7 +4,6 @@ Also: saving and loading policies, and the policies that learning starts from.
 """
 
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from selfpaced.maths.archives import arrays_in, damage_named
 from selfpaced.maths.arrays import (
     Array,
     check_covariance,
@@ -138,19 +138,16 @@ Policy = LinearGaussianPolicy | NetworkPolicy
 def load_policy(path: str | Path) -> Any:
     """The policy in the file `path`, written by `LinearGaussianPolicy.save` or by a run.
 
-    It is a `LinearGaussianPolicy`, or a `NetworkPolicy` if the run learned step by step.
+    It is a `LinearGaussianPolicy`, or a `NetworkPolicy` if the run learned step by step. Raise a
+    ValueError, a `DamagedFile`, if the file is damaged or no policy.
     """
     file = _npz(path)
-    if file.exists() and not zipfile.is_zipfile(file):
-        raise ValueError(f"path must be a saved policy; {file} is damaged or not an .npz file")
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            found = str(arrays["format"]) if "format" in arrays else ""
-            if found not in (FORMAT, NETWORK_FORMAT):
-                raise ValueError(f"path must be a saved policy ({FORMAT}); {file} is not")
-            return policy_from(dict(arrays))
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"path must be a saved policy; {file} is damaged: {error}") from error
+    content = file.read_bytes()
+    with damage_named(file, "a saved policy"):
+        arrays = arrays_in(content)
+        if str(arrays["format"]) not in (FORMAT, NETWORK_FORMAT):
+            raise ValueError(f"its format is not {FORMAT}")
+        return policy_from(arrays)
 
 
 def policy_from(arrays: dict[str, NDArray[Any]]) -> Policy:

@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 from selfpaced.maths.arrays import Array, BoolArray
 
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
+LEAST_GAP = 1e-290  # mean difference of values below which they count as equal
 ETA_FLOOR = 1e-6  # lower bound of the temperatures in the scaled dual
 UNSEEN = 1e-10  # features with no larger value among the samples are left out of the dual
 ROUGH = 0.03  # relative accuracy of temperatures that only set a scale or a starting point
@@ -61,14 +62,15 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     If k of the N samples share the largest x, KL(weights || uniform) falls from log(N / k) at
     eta = 0 to 0 at infinity. For an epsilon of at least log(N / k) the bound is inactive: the
     result is so small a temperature that the k largest share all weight equally. If all x are
-    equal, every temperature is a minimum and the result is 1. `accuracy` is relative.
+    equal, every temperature is a minimum and the result is 1; so it is if they differ by less than
+    LEAST_GAP, since nothing can be divided by such differences. `accuracy` is relative.
     """
     gaps = x.max() - x
     mean_gap = float(gaps.mean())
-    if mean_gap == 0.0:
+    if mean_gap < LEAST_GAP:
         return 1.0
     if epsilon >= np.log(len(x) / np.count_nonzero(gaps == 0.0)):
-        return float(gaps[gaps > 0.0].min()) * 1e-3
+        return max(float(gaps[gaps > 0.0].min()) * 1e-3, LEAST_GAP)
 
     def excess(log_eta: float) -> float:
         kl = soft_max(x, float(np.exp(log_eta))).kl

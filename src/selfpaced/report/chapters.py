@@ -5,36 +5,48 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from selfpaced.experiments import Experiment, find_experiment
+from selfpaced.experiments import EXPERIMENTS, Experiment, find_experiment
 from selfpaced.report.data import groups, infos, stored_runs
 from selfpaced.report.error_text import error_in_one_line
 from selfpaced.report.page import Chapter
 from selfpaced.report.scene import SUFFIX, read_scene
 from selfpaced.store.experiment_info import ExperimentInfo
+from selfpaced.store.files import DamageWarning
 from selfpaced.store.status import status
 from selfpaced.types import State
 
 
-def chapters_of(paths: Sequence[Path]) -> tuple[list[Chapter], list[str]]:
+def chapters_of(
+    paths: Sequence[Path], imports: Sequence[str] = (), damaged: list[str] | None = None
+) -> tuple[list[Chapter], list[str]]:
     """One chapter per experiment in `paths`, and sentences that say what is missing.
 
     `paths` are folders of runs or packed files. A path that does not exist, a run that is not
     finished or has damaged results, and a damaged scene are no errors: the sentences name them.
+    Of experiments that are not registered, only those that `imports` names as "module:NAME" are
+    imported: stored files never decide which code runs. What is damaged is also added to
+    `damaged`.
     """
     missing = [f"{path} does not exist." for path in paths if not path.exists()]
     there = [path for path in paths if path.exists()]
-    with warnings.catch_warnings(record=True) as damaged:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         runs = stored_runs(*there)
         known = infos(runs, *there)
-    missing += [str(warning.message) for warning in damaged]
+        unfinished = _unfinished(there)
+    missing += dict.fromkeys(str(warning.message) for warning in caught)
+    if damaged is not None:
+        kinds = {str(w.message): w.category for w in caught}
+        damaged += [text for text, kind in kinds.items() if issubclass(kind, DamageWarning)]
     members = groups(runs)
-    unfinished = _unfinished(there)
+    imported = _imported(imports, missing)
     chapters: list[Chapter] = []
     for name in dict.fromkeys(group.experiment for group in members):
+        if name not in known:
+            continue  # nothing says what its contexts are, and a warning has said so
         notes = unfinished.pop(name, [])
         scene = _scene(name, there, missing)
-        experiment, task = _imported(known[name], notes)
+        experiment, task = _made(known[name], imported, imports, notes)
         chapters.append(
             Chapter(
                 info=known[name],
@@ -77,17 +89,38 @@ def _scene(name: str, paths: Sequence[Path], missing: list[str]) -> State | None
     return None
 
 
-def _imported(info: ExperimentInfo, notes: list[str]) -> tuple[Experiment | None, Any | None]:
-    """The experiment and its task; None for what cannot be made, and the reason goes to `notes`."""
-    experiment = task = None
-    if info.reference:
+def _imported(references: Sequence[str], missing: list[str]) -> dict[str, Experiment]:
+    """The experiments that `references` name, by their names; errors go to `missing`."""
+    found: dict[str, Experiment] = {}
+    for reference in references:
         try:
-            experiment = find_experiment(info.reference)
-            task = experiment.built_problem().task
+            experiment = find_experiment(reference)
+            found[experiment.name] = experiment
         except (Exception, SystemExit) as error:  # a user's module may raise anything
-            what = "imported" if experiment is None else "made"
+            missing.append(f"{reference} could not be imported: {error_in_one_line(error)}")
+    return found
+
+
+def _made(
+    info: ExperimentInfo,
+    imported: dict[str, Experiment],
+    tried: Sequence[str],
+    notes: list[str],
+) -> tuple[Experiment | None, Any | None]:
+    """The experiment and its task; None for what cannot be made, and the reason goes to `notes`."""
+    experiment = imported.get(info.name, EXPERIMENTS.get(info.name))
+    if experiment is None:
+        if info.reference and info.reference not in tried:
             notes.append(
-                f"{info.reference} could not be {what}, so that its task is not drawn: "
-                f"{error_in_one_line(error)}"
+                f"Its task is not drawn: that needs the code of {info.reference}, which is only "
+                f"run if you ask for it with --import {info.reference}"
             )
-    return experiment, task
+        return None, None
+    try:
+        return experiment, experiment.built_problem().task
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        notes.append(
+            f"{info.reference} could not be made, so that its task is not drawn: "
+            f"{error_in_one_line(error)}"
+        )
+        return experiment, None

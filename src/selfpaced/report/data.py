@@ -1,5 +1,6 @@
 """Stored runs as arrays: one group per experiment and algorithm, one row per seed."""
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,10 @@ import numpy as np
 
 from selfpaced.experiments import EXPERIMENTS
 from selfpaced.experiments.report_info import info_of
+from selfpaced.maths.archives import DAMAGE, DamagedFile
 from selfpaced.maths.arrays import Array
 from selfpaced.store.experiment_info import ExperimentInfo, info_from_spec, read_infos
+from selfpaced.store.files import DamageWarning
 from selfpaced.store.packed import packed_info, read_packed
 from selfpaced.store.reading import StoredRun, finished_runs
 from selfpaced.store.spec import differences, edited_code, without_code
@@ -40,22 +43,22 @@ class Group:
     @property
     def success(self) -> Array:
         """(seeds,): final success rate on the target; nan where the task defines no success."""
-        return np.array([run.result["target_success"] for run in self.runs], dtype=float)
+        return self._results("target_success")
 
     @property
     def reward(self) -> Array:
         """(seeds,): final mean reward on the target."""
-        return np.array([run.result["target_reward"] for run in self.runs], dtype=float)
+        return self._results("target_reward")
 
     @property
     def success_at_mean(self) -> Array:
         """(seeds,): final success rate at the target's mean."""
-        return np.array([run.result["success_at_mean"] for run in self.runs], dtype=float)
+        return self._results("success_at_mean")
 
     @property
     def reward_at_mean(self) -> Array:
         """(seeds,): final mean reward at the target's mean."""
-        return np.array([run.result["reward_at_mean"] for run in self.runs], dtype=float)
+        return self._results("reward_at_mean")
 
     @property
     def rescored_success(self) -> dict[str, Array]:
@@ -66,12 +69,16 @@ class Group:
             for key in run.result
             if key.startswith("rescored_") and key.endswith("_success")
         )
-        return {
-            name: np.array(
-                [run.result.get(f"rescored_{name}_success", np.nan) for run in self.runs]
-            )
-            for name in names
-        }
+        return {name: self._results(f"rescored_{name}_success") for name in names}
+
+    @property
+    def rollouts(self) -> Array:
+        """(seeds,): rollouts that learning took."""
+        return self._results("rollouts")
+
+    def _results(self, name: str) -> Array:
+        """(seeds,): one entry of the results; nan where it is not known."""
+        return np.array([run.result.get(name, np.nan) for run in self.runs], dtype=float)
 
     def iterations_to(self, success: float) -> Array:
         """(seeds,): first iteration with at least this measured success rate; infinity if none."""
@@ -107,24 +114,34 @@ def groups(runs: list[StoredRun]) -> list[Group]:
     return [Group(*name, tuple(members[name])) for name in sorted(members, key=rank)]
 
 
-def stored_runs(*paths: str | Path) -> list[StoredRun]:
+def stored_runs(*paths: str | Path, for_tables: bool = False) -> list[StoredRun]:
     """All finished runs in `paths`: folders of runs, folders of packed files, or packed files.
 
-    A run that is found twice counts once, as it was found last. Raise a ValueError if a path does
-    not exist, or if two runs of an algorithm have different specs: they do not belong together.
-    Warn if they were made by different code.
+    A run that is found twice counts once, as it was found last. What is damaged is left out, with
+    a DamageWarning. Raise a ValueError if a path does not exist, or if two runs of an algorithm
+    have different specs: they do not belong together. Warn if they were made by different code.
+    With `for_tables` what no table shows is left out: policies, trajectories, most records.
     """
     runs: list[StoredRun] = []
     for path in map(Path, paths):
         if not path.exists():
             raise ValueError(f"no such folder or packed file: {path}")
-        if path.is_file():
-            runs += read_packed(path)
-        else:
-            runs += finished_runs(path)
-            for file in sorted(path.glob("*.packed")):
-                runs += read_packed(file)
+        if not path.is_dir():
+            runs += read_packed(path) if len(paths) == 1 else _packed_runs(path)
+            continue
+        runs += finished_runs(path, for_tables=for_tables)
+        for file in sorted(path.glob("*.packed")):
+            runs += _packed_runs(file)
     return unique_runs(runs)
+
+
+def _packed_runs(path: Path) -> list[StoredRun]:
+    """The runs in the packed file `path`; none if it is damaged, with a warning."""
+    try:
+        return read_packed(path)
+    except DamagedFile as error:
+        warnings.warn(str(error), DamageWarning, stacklevel=3)
+        return []
 
 
 def unique_runs(runs: list[StoredRun]) -> list[StoredRun]:
@@ -139,7 +156,9 @@ def unique_runs(runs: list[StoredRun]) -> list[StoredRun]:
         other = first.setdefault((run.experiment, run.algorithm), run)
         name = f"runs of {run.algorithm} on {run.experiment}"
         alike = {**run.spec, "seed": other.seed}
-        if found := list(differences(without_code(alike), without_code(other.spec))):
+        if alike != other.spec and (
+            found := list(differences(without_code(alike), without_code(other.spec)))
+        ):
             raise ValueError(
                 f"{name} with different specs do not go into one table: {'; '.join(found)}"
             )
@@ -162,21 +181,35 @@ def infos(runs: list[StoredRun], *paths: str | Path) -> dict[str, ExperimentInfo
     """What reports must know of each experiment of `runs`, by the experiment's name.
 
     Taken from the registry, else from what `paths` hold beside the runs, else from a run's spec.
+    An experiment of which nothing is known is left out, with a warning.
     """
     found: dict[str, ExperimentInfo] = {}
     for path in map(Path, paths):
-        if path.is_file():
-            packed = [packed_info(path)]
+        if not path.is_dir():
+            files = [path]
         else:
             found |= read_infos(path)
-            packed = [packed_info(file) for file in sorted(path.glob("*.packed"))]
-        found |= {info.name: info for info in packed if info is not None}
+            files = sorted(path.glob("*.packed"))
+        for file in files:
+            with contextlib.suppress(DamagedFile):  # `stored_runs` has said so
+                info = packed_info(file)
+                found |= {} if info is None else {info.name: info}
     for run in {run.experiment: run for run in reversed(runs)}.values():  # the first of each
         if run.experiment in EXPERIMENTS:
             found[run.experiment] = info_of(EXPERIMENTS[run.experiment], run.experiment)
-        elif run.experiment not in found:
-            length = int(run.result["iterations"])
-            found[run.experiment] = info_from_spec(run.spec, length)
+            continue
+        try:
+            from_spec = info_from_spec(run.spec, int(run.result["iterations"]))
+        except DAMAGE as error:
+            text = f"the spec of {run.experiment} does not describe its problem: {error}"
+            warnings.warn(f"{text}; there are no figures of it", DamageWarning, stacklevel=2)
+            found.pop(run.experiment, None)
+            continue
+        known = found.setdefault(run.experiment, from_spec)
+        if len(known.low) != len(from_spec.low):
+            text = f"what is stored of {run.experiment} beside its runs does not fit them"
+            warnings.warn(f"{text}; figures go without it", DamageWarning, stacklevel=2)
+            found[run.experiment] = from_spec
     return found
 
 
@@ -213,5 +246,5 @@ def quantiles(values: Array) -> tuple[Array, Array, Array]:
 def _first(run: StoredRun, success: float) -> float:
     """First iteration of `run` with at least this measured success rate; infinity if none."""
     measured = [(r["iteration"], r["target_success"]) for r in run.records if "target_success" in r]
-    measured.append((run.result["iterations"], run.result["target_success"]))
+    measured.append((run.result["iterations"], run.result.get("target_success", np.nan)))
     return min((i for i, rate in measured if rate >= success), default=np.inf)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from selfpaced.experiments import Experiment
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.report.watch import stored_policy_at
 from selfpaced.store.files import write_atomically
@@ -49,6 +50,7 @@ def write_movement(
     context: Sequence[float] | None = None,
     frequency: float = 500.0,
     speed: float = 1.0,
+    experiment: str | Experiment | None = None,
 ) -> Movement:
     """Write the mean movement that the run in `folder` has learned to the CSV file `out`.
 
@@ -56,10 +58,11 @@ def write_movement(
     success rates; then comes a line of column names. Then one line per set point: the time in
     seconds, then position and velocity of every joint.
     `context` is the target's mean if not given, `frequency` is in set points per second, and a
-    `speed` of 0.5 is half as fast as learned. A missing folder is made. Raise a ValueError if the
-    policy's parameters at `context` are outside the bounds of what may be tried.
+    `speed` of 0.5 is half as fast as learned. `experiment` is that of the run, if it is not a
+    registered one. A missing folder is made. Raise a ValueError if the policy's parameters at
+    `context` are outside the bounds of what may be tried.
     """
-    task, policy, where = stored_policy_at(folder, context)
+    task, policy, where = stored_policy_at(folder, context, experiment)
     if not hasattr(task, "movement") or isinstance(policy, NetworkPolicy):
         raise ValueError(f"{type(task).__name__} has no movement to write")
     theta = policy.mean(where)

@@ -12,6 +12,7 @@ from typing import Any
 
 from selfpaced.experiments import Experiment
 from selfpaced.experiments.value_sources import flat, source_of
+from selfpaced.maths.archives import DAMAGE
 from selfpaced.names import checked_name
 from selfpaced.report.contexts import (
     TARGET,
@@ -196,7 +197,7 @@ def _chapter(chapter: Chapter) -> str:
         parts += [_missing(str(fault)) for fault in chapter.scene["faults"]]
     if chapter.members:
         parts += [_table(chapter.members), _health(chapter.members)]
-    sliders = [slider(group, info) for group in chapter.members]
+    sliders = [_slider(group, info) for group in chapter.members]
     if any(sliders):
         parts.append("<h3>Contexts over iterations</h3>")
         parts.append(f'<div class="row">{"".join(sliders)}</div>')
@@ -264,6 +265,15 @@ def _health(members: list[Group]) -> str:
                 f"{who}: {escape(finding.shown_by)}. To try: {escape(finding.to_try)}.</p>"
             )
     return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known problems.</p>'}"
+
+
+def _slider(group: Group, info: ExperimentInfo) -> str:
+    """The slider of one run's contexts, or a sentence that says why it cannot be drawn."""
+    try:
+        return slider(group, info)
+    except DAMAGE as error:  # records that somebody else has written, of shapes that nobody knows
+        name = name_of(group.algorithm)
+        return _missing(f"The contexts of {name} could not be drawn: {error_in_one_line(error)}")
 
 
 def slider(group: Group, info: ExperimentInfo) -> str:

@@ -9,12 +9,15 @@ import numpy as np
 
 from selfpaced.experiments import Experiment
 from selfpaced.experiments.optional_packages import check_installed
+from selfpaced.maths.archives import arrays_in, damage_named
 from selfpaced.maths.arrays import Array
 from selfpaced.report.error_text import error_in_one_line
-from selfpaced.store.files import read_npz, write_atomically
+from selfpaced.store.files import file_bytes, write_atomically
 from selfpaced.tasks.mujoco import camera
 from selfpaced.types import Problem, State
 
+LARGEST_SCENE = 2**26  # bytes of a scene in memory
+MOST_TASKS = 20  # tasks that a scene shows
 SUFFIX = ".scene"  # ending of the file that lies beside an experiment's results
 # Where in the box tasks are shown besides the target's mean: shares of its width, repeated over
 # the dimensions.
@@ -70,8 +73,20 @@ def write_scene(scene: State, path: Path) -> None:
 
 
 def read_scene(path: Path) -> State:
-    """The scene in the file `path`; raise a ValueError if it is damaged."""
-    try:
-        return read_npz(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path} is not a scene file: {error}") from error
+    """The scene in the file `path`; a DamagedFile if it is damaged."""
+    content = file_bytes(path)
+    with damage_named(path, "a scene file"):
+        scene = arrays_in(content, LARGEST_SCENE)
+        contexts, pictures = scene["contexts"], scene.get("pictures")
+        if contexts.ndim != 2 or contexts.dtype.kind != "f" or len(contexts) > MOST_TASKS:
+            raise ValueError(f"contexts must be (n, d), {MOST_TASKS} at most")
+        if pictures is not None and (
+            pictures.ndim != 4
+            or len(pictures) != len(contexts)
+            or pictures.shape[3] not in (3, 4)
+            or pictures.dtype.kind not in "fu"
+        ):
+            raise ValueError(f"pictures must be (n, h, w, 3); got {pictures.shape}")
+        if "faults" in scene and (scene["faults"].ndim != 1 or scene["faults"].dtype.kind != "U"):
+            raise ValueError("faults must be sentences")
+        return scene

@@ -32,7 +32,7 @@ def row(group: Group) -> dict[str, Any]:
         },
         "iterations_to_50": float(quantiles(group.iterations_to(0.5))[1]),
         "iterations_to_90": float(quantiles(group.iterations_to(0.9))[1]),
-        "rollouts": float(np.median([run.result["rollouts"] for run in group.runs])),
+        "rollouts": float(np.median(group.rollouts)),
         "cpu_seconds": float(np.median([run.cpu_seconds for run in group.runs])),
     }
 

@@ -7,6 +7,7 @@
 import math
 from pathlib import Path
 
+from selfpaced.names import checked_name
 from selfpaced.store.reading import StoredRun
 
 
@@ -20,7 +21,8 @@ def write_events(runs: list[StoredRun], out: Path) -> int:
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
     for run in runs:
-        folder = out / run.experiment / run.algorithm / f"seed-{run.seed:03d}"
+        names = checked_name(run.experiment), checked_name(run.algorithm)
+        folder = out.joinpath(*names, f"seed-{run.seed:03d}")
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()  # TensorBoard would join two files into one zigzag curve
         writer = EventFileWriter(str(folder))

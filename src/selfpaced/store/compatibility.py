@@ -45,6 +45,8 @@ def upgraded_result(result: dict[str, Any]) -> dict[str, Any]:
 
 def upgraded_record(record: Record) -> Record:
     """`record` with today's names of metrics."""
+    if METRICS.keys().isdisjoint(record):
+        return record
     return {METRICS.get(name, name): value for name, value in record.items()}
 
 

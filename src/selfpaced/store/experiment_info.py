@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from selfpaced.maths.archives import DamagedFile, damage_named
 from selfpaced.maths.arrays import Array
+from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.names import checked_name
-from selfpaced.store.files import json_bytes, read_json, write_atomically
+from selfpaced.store.files import (
+    DamageWarning,
+    read_vouched_json,
+    vouched_json,
+    write_atomically,
+)
 
 EVOLUTION_SHOWN = 5  # iterations that figures of contexts show, where the experiment names none
+MOST_SHOWN, MOST_DIMENSIONS, LONGEST = 1000, 1000, 1000  # what figures can hold
 FILE, OLD_FILE = "experiment.json", "setting.json"
 
 
@@ -63,24 +71,38 @@ def info_from_json(data: dict[str, Any]) -> ExperimentInfo:
     names, dimension = tuple(str(name) for name in data["context_names"]), len(data["low"])
     if len(names) != dimension:  # files from before the number of names was checked
         names = numbered_contexts(dimension)
-    return ExperimentInfo(
-        name=str(data["name"]),
-        title=str(data["title"]),
-        reference=str(data["reference"]),
-        iterations=int(data["iterations"]),
-        evolution=tuple(int(i) for i in data["evolution"]),
-        context_names=names,
-        low=np.array(data["low"], dtype=float),
-        high=np.array(data["high"], dtype=float),
-        target=Gaussian(data["target_mean"], data["target_covariance"]),
+    return _checked(
+        ExperimentInfo(
+            name=checked_name(data["name"]),
+            title=str(data["title"]),
+            reference=str(data["reference"]),
+            iterations=int(data["iterations"]),
+            evolution=tuple(int(i) for i in data["evolution"]),
+            context_names=names,
+            low=np.array(data["low"], dtype=float),
+            high=np.array(data["high"], dtype=float),
+            target=Gaussian(data["target_mean"], data["target_covariance"]),
+        )
     )
+
+
+def _checked(info: ExperimentInfo) -> ExperimentInfo:
+    """Return `info` if figures can be drawn with it; raise a ValueError otherwise."""
+    Box(info.low, info.high)  # finite, and in order
+    if info.target.dimension != len(info.low):
+        raise ValueError(f"the target must have {len(info.low)} dimensions, as contexts have")
+    if len(info.low) > MOST_DIMENSIONS or len(info.evolution) > MOST_SHOWN:
+        raise ValueError("it has more dimensions or shown iterations than figures can hold")
+    if any(len(text) > LONGEST for text in (info.title, info.reference, *info.context_names)):
+        raise ValueError(f"its title and names must have at most {LONGEST} characters")
+    return info
 
 
 def info_from_spec(spec: dict[str, Any], iterations: int) -> ExperimentInfo:
     """What the spec of a run tells of its experiment, where nothing else is known."""
     problem, name = spec["problem"], str(spec["experiment"])
     low = np.array(problem["contexts"]["low"], dtype=float)
-    return ExperimentInfo(
+    info = ExperimentInfo(
         name=name,
         title=name,
         reference="",
@@ -91,6 +113,7 @@ def info_from_spec(spec: dict[str, Any], iterations: int) -> ExperimentInfo:
         high=np.array(problem["contexts"]["high"], dtype=float),
         target=Gaussian(problem["target"]["mean"], problem["target"]["covariance"]),
     )
+    return _checked(info)
 
 
 def write_info(out: Path, info: ExperimentInfo) -> None:
@@ -98,20 +121,28 @@ def write_info(out: Path, info: ExperimentInfo) -> None:
     folder = out / checked_name(info.name)
     folder.mkdir(parents=True, exist_ok=True)
     if not info.reference:  # somebody may have said before how to import it
-        known = read_infos(out).get(info.name)
+        known = read_infos(out, info.name).get(info.name)
         if known is not None:
             info = replace(info, reference=known.reference)
-    write_atomically(folder / FILE, json_bytes(info.to_json()))
+    write_atomically(folder / FILE, vouched_json(info.to_json()))
 
 
-def read_infos(out: Path) -> dict[str, ExperimentInfo]:
+def read_infos(out: Path, experiment: str = "*") -> dict[str, ExperimentInfo]:
     """What is stored of the experiments below `out`, by name; a damaged file is left out."""
     found: dict[str, ExperimentInfo] = {}
-    for path in [*sorted(out.glob(f"*/{OLD_FILE}")), *sorted(out.glob(f"*/{FILE}"))]:
-        try:
-            found[path.parent.name] = info_from_json(read_json(path))
-        except (ValueError, KeyError, TypeError):
-            warnings.warn(f"{path} is damaged: figures go without it", stacklevel=2)
+    for name in (OLD_FILE, FILE):
+        for path in sorted(out.glob(f"{experiment}/{name}")):
+            if path.parent.is_symlink():
+                continue
+            try:
+                data = read_vouched_json(path)
+                with damage_named(path):
+                    info = info_from_json(data)
+                    if info.name != path.parent.name:
+                        raise ValueError(f"it is that of {info.name}")
+                found[info.name] = info
+            except DamagedFile as error:
+                warnings.warn(f"{error}; figures go without it", DamageWarning, stacklevel=2)
     return found
 
 

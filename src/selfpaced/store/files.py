@@ -1,12 +1,15 @@
 """Plain data on disk: JSON and arrays, written as a whole or not at all. Nothing is pickled."""
 
+import contextlib
 import dataclasses
+import errno
 import io
 import json
 import math
 import os
 import platform
-import zipfile
+import re
+import stat
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +17,22 @@ from typing import Any, cast
 
 import numpy as np
 
+from selfpaced.maths.archives import DAMAGE, DamagedFile, arrays_in, damage_named
 from selfpaced.types import State
 
 CHECKSUM = "checksum"  # the entry of a JSON file that vouches for the others
+VOUCHED = re.compile(rb', "checksum": (\d{1,10})}$')  # the end of a file that `vouched_json` wrote
+LARGEST_FILE = 2**28  # bytes of a file that is read at once
+LARGEST_JSON = 2**24  # the same for one JSON object
+DEEPEST = 40  # levels of lists and objects in a JSON file
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # what may be half a character
+UNREADABLE = frozenset(  # errors of one file, not of the whole disk
+    (errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ENXIO, errno.ENODEV)
+)
+
+
+class DamageWarning(UserWarning):
+    """Something that is stored was left out because it is damaged."""
 
 
 def plain(value: Any) -> Any:
@@ -24,6 +40,15 @@ def plain(value: Any) -> Any:
 
     Infinity becomes "inf", a function its qualified name, and any other object its attributes.
     """
+    kind: Any = type(value)  # most values are plain already, and are told by their exact types
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is float and math.isfinite(value):
+        return value
+    if kind is list:
+        return [plain(item) for item in value]
+    if kind is dict:
+        return {str(k): plain(v) for k, v in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"type": type(value).__name__, **fields}
@@ -53,24 +78,73 @@ def npz_bytes(arrays: State) -> bytes:
 
 def read_npz(content: bytes) -> State:
     """The arrays in `content`, the bytes of an .npz file; a ValueError if it is damaged."""
-    if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise ValueError("not a whole .npz file")
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            return dict(file)
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
+        return arrays_in(content)
+    except DAMAGE as error:
         raise ValueError(str(error)) from error
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in the file `path`; a ValueError that names the file if it is damaged."""
+def file_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
+    """The content of the regular file `path`, of `largest` bytes at most.
+
+    Symbolic links are not followed: they could lead out of a folder that somebody else has made.
+    Raise a FileNotFoundError if there is nothing, and a DamagedFile for a link, a folder, a
+    device, a pipe, a file that is too large, or one that the disk cannot read.
+    """
     try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:  # no JSON, or no text
-        raise ValueError(f"{path} is damaged: {error}") from error
+        with open(path, "rb", opener=_without_following) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise DamagedFile(path, "it is no regular file")
+            if found.st_size > largest:
+                raise DamagedFile(path, f"it has {found.st_size} bytes; at most {largest} are read")
+            return file.read(largest + 1)[:largest]
+    except OSError as error:
+        if error.errno not in UNREADABLE:
+            raise
+        raise DamagedFile(path, f"it cannot be read ({error.strerror})") from error
+
+
+def _without_following(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+
+
+def json_object(content: bytes) -> dict[str, Any]:
+    """The JSON object in `content`; a ValueError or a RecursionError if it is damaged."""
+    text = content.decode()
+    found: Any = DECODER.decode(text)
     if not isinstance(found, dict):
-        raise ValueError(f"{path} is damaged: it holds no object")
+        raise ValueError("it holds no object")
+    if text.count("[") + text.count("{") > DEEPEST:
+        _check_depth(found, DEEPEST)
+    if SURROGATE.search(text):  # half a character cannot be shown or written
+        json.dumps(found, ensure_ascii=False).encode()
     return cast(dict[str, Any], found)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if left < 0:
+        raise ValueError(f"its values are nested more than {DEEPEST} deep")
+    if isinstance(value, dict):
+        value = list(cast(dict[str, Any], value).values())
+    if isinstance(value, list):
+        for item in cast(list[Any], value):
+            if isinstance(item, dict | list):
+                _check_depth(item, left - 1)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in the file `path`; a DamagedFile if it is damaged."""
+    content = file_bytes(path, LARGEST_JSON)
+    with damage_named(path):
+        return json_object(content)
 
 
 def json_bytes(value: Any) -> bytes:
@@ -80,32 +154,69 @@ def json_bytes(value: Any) -> bytes:
 
 def vouched_json(value: dict[str, Any]) -> bytes:
     """`value` as JSON text with a checksum of itself, which `read_vouched_json` verifies."""
-    return json_bytes({**value, CHECKSUM: zlib.crc32(json_bytes(value))})
+    return vouched_text(json_bytes(value))
+
+
+def vouched_text(text: bytes) -> bytes:
+    """The JSON object that `text` holds, with a checksum of itself as its last entry."""
+    gap = b"" if text == b"{}" else b", "
+    return text[:-1] + gap + b'"%s": %d}' % (CHECKSUM.encode(), zlib.crc32(text))
 
 
 def read_vouched_json(path: Path) -> dict[str, Any]:
-    """The JSON object in the file `path`, without its checksum; a ValueError if it is damaged.
+    """The JSON object in the file `path`, without its checksum; a DamagedFile if it is damaged."""
+    content = file_bytes(path, LARGEST_JSON)
+    with damage_named(path):
+        return vouched_object(content)
 
-    Files of format 1 have no checksum and are taken as they are.
+
+def vouched_object(content: bytes) -> dict[str, Any]:
+    """The JSON object that `vouched_json` has written as `content`, without its checksum.
+
+    Raise a ValueError if it is damaged. Files of format 1 have no checksum and are taken as they
+    are.
     """
-    found = read_json(path)
+    found = json_object(content)
     checksum = found.pop(CHECKSUM, None)
     if checksum is None and found.get("format", 1) == 1:
         return found
-    if checksum != zlib.crc32(json_bytes(found)):
-        raise ValueError(f"{path} is damaged: its checksum does not fit its content")
+    end = VOUCHED.search(content)
+    if end is not None and zlib.crc32(content[: end.start()] + b"}") == int(end[1]):
+        return found
+    if checksum != zlib.crc32(json_bytes(found)):  # somebody may have formatted it in another way
+        raise ValueError("its checksum does not fit its content")
     return found
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write all of `content` to the file `path` or nothing: temporary file, fsync, rename."""
-    temporary = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}.tmp")
+def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write all of `content` to the file `path` or nothing: temporary file, fsync, rename.
+
+    The folder is synced as well, so that the new name survives a loss of power. Without `durable`
+    nothing is synced: after a loss of power the file may be missing or damaged.
+    """
+    temporary = f"{path}.{platform.node()}-{os.getpid()}.tmp"
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=_without_following) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+        if durable:
+            sync_folder(path.parent)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that the names in `folder` survive a loss of power."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
+            raise
+    finally:
+        os.close(descriptor)

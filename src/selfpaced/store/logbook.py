@@ -14,10 +14,11 @@ from selfpaced.store.experiment_info import (
     numbered_contexts,
     write_info,
 )
-from selfpaced.store.files import json_bytes, plain, write_atomically
+from selfpaced.store.files import plain
 from selfpaced.store.reading import StoredRun, recorded
 from selfpaced.store.spec import FORMAT, run_folder
-from selfpaced.store.writing import RunWriter, versions
+from selfpaced.store.versions import versions
+from selfpaced.store.writing import RunWriter
 from selfpaced.types import Record, TeacherConfig
 
 
@@ -60,18 +61,29 @@ class Logbook:
         self._out, self._space, self._target = Path(out), context_space, target
         self._names = context_names
         folder = run_folder(self._out, experiment, algorithm, seed)
-        self._records: list[Record] = recorded(folder)
         self._files = RunWriter(folder, self._spec)
+        self._records: list[Record] = recorded(folder)
+        try:
+            self._files.keep_records(self._records)  # drops a line that a crash has cut short
+        except BaseException:
+            self._files.close()
+            raise
 
     def __repr__(self) -> str:
         return f"Logbook({self._files.folder}, {len(self._records)} records)"
 
     def __call__(self, record: Record) -> None:
-        """Write down `record`; records with the same or a later "iteration" are dropped."""
-        before = [known for known in self._records if known["iteration"] < record["iteration"]]
-        self._records = [*before, record]
-        lines = b"".join(json_bytes(known) + b"\n" for known in self._records)
-        write_atomically(self._files.folder / "metrics.jsonl", lines)
+        """Write down `record`; records with the same or a later "iteration" are dropped.
+
+        A crash of the program loses nothing, a loss of power at most the last two seconds.
+        """
+        if self._records and self._records[-1]["iteration"] >= record["iteration"]:
+            earlier = [r for r in self._records if r["iteration"] < record["iteration"]]
+            self._files.keep_records(earlier)
+            self._records = earlier
+        self._files.record(record)
+        self._records.append(record)
+        self._files.sync_if_due()
 
     def finish(self, *, success: float = np.nan, reward: float = np.nan) -> None:
         """End the run, with its success rate and mean reward on the target if you know them."""

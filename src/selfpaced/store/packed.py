@@ -11,8 +11,9 @@ The file is a zip of arrays and one JSON text, LZMA-compressed; nothing in it is
 
 import io
 import json
-import lzma
 import math
+import os
+import warnings
 import zipfile
 import zlib
 from pathlib import Path
@@ -20,27 +21,28 @@ from typing import Any
 
 import numpy as np
 
+from selfpaced.maths.archives import DamagedFile, array_in, damage_named, zip_members
 from selfpaced.maths.arrays import Array, BoolArray
-from selfpaced.maths.policy import Policy, policy_from
 from selfpaced.store.compatibility import METRICS, upgraded_result, upgraded_spec
 from selfpaced.store.experiment_info import ExperimentInfo, info_from_json, write_info
-from selfpaced.store.files import plain
+from selfpaced.store.files import DamageWarning, file_bytes, json_object, plain, write_atomically
 from selfpaced.store.locking import Locked
-from selfpaced.store.reading import StoredRun, finished_iterations, recorded_iterations
+from selfpaced.store.packed_policies import compact, pack_policies, unpack_policy
+from selfpaced.store.reading import StoredRun, check_run, finished_iterations, recorded_iterations
+from selfpaced.store.records import checked_record, with_nan
 from selfpaced.store.spec import CODE_KEYS, ask_for, run_folder
 from selfpaced.store.writing import RunWriter
 from selfpaced.types import AnyArray, Record
 
 SUFFIX = ".packed"
-FORMAT = 3  # version of the file
-READABLE = (2, 3)  # format 2: specs of format 1, and "setting" for the experiment's info
+KIND = "a file of packed results"
+FORMAT = 4  # version of the file
+# Format 2 has specs of format 1, and "setting" for the experiment's info; 3 has no checksum of the
+# whole file.
+READABLE = (2, 3, 4)
+LARGEST_PACKED = 2**27  # bytes of the members of a packed file, before they are compressed
 SHOWN_SEEDS = 3  # first runs of an algorithm whose trajectories and single contexts are kept
 TRAJECTORY_POINTS = 51  # points that are kept of each trajectory, at most
-LARGEST = 2.0**15  # largest entry of a packed Cholesky factor: half of what float16 can hold
-DAMAGE = (  # what reading a damaged file may raise
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError),
-    *(KeyError, IndexError, TypeError, ValueError),
-)
 EXACT = ("iteration", "rollouts", "target_success")  # metrics that tables need exactly
 
 
@@ -68,50 +70,76 @@ def write_packed(runs: list[StoredRun], path: Path, info: ExperimentInfo | None 
     }
     if info is not None:
         about["experiment_info"] = info.to_json()
+    content = _zipped(json.dumps(plain(about)).encode(), arrays)
+    write_atomically(path, content)
+
+
+def _zipped(about: bytes, arrays: dict[str, AnyArray]) -> bytes:
+    """The packed file: a zip whose comment is a checksum of all that comes before it."""
+    members = {"about.json": about}
+    for name, array in arrays.items():
+        content = io.BytesIO()
+        np.save(content, array, allow_pickle=False)
+        members[f"{name}.npy"] = content.getvalue()
+    if sum(map(len, members.values())) > LARGEST_PACKED:
+        raise ValueError(f"runs must take at most {LARGEST_PACKED} bytes in one packed file")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as file:
-        file.writestr(zipfile.ZipInfo("about.json"), json.dumps(plain(about)), zipfile.ZIP_LZMA)
-        for name, array in arrays.items():
-            content = io.BytesIO()
-            np.save(content, array, allow_pickle=False)
+        file.comment = b"crc32 00000000"
+        for name, content in members.items():
             # The default date of ZipInfo makes equal runs give equal bytes.
-            file.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue(), zipfile.ZIP_LZMA)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(buffer.getvalue())
-    temporary.replace(path)
+            file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_LZMA)
+    body = buffer.getvalue()[: -len("00000000")]
+    return body + b"%08x" % zlib.crc32(body)
+
+
+def _members(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The JSON text of the packed file `path`, and its arrays as bytes, all checked.
+
+    Before format 4 there was no checksum of the whole file, only one for each member.
+    """
+    content = file_bytes(path)
+    members = zip_members(content, LARGEST_PACKED, (zipfile.ZIP_LZMA, zipfile.ZIP_STORED))
+    about = json_object(members.pop("about.json"))
+    if about["format"] not in READABLE:
+        raise ValueError(f"its format is {about['format']}, this version reads {READABLE}")
+    if about["format"] >= 4 and content[-8:] != b"%08x" % zlib.crc32(content[:-8]):
+        raise ValueError("its checksum does not fit its content")
+    return about, members
 
 
 def read_packed(path: Path) -> list[StoredRun]:
-    """The runs in the packed file `path`; a ValueError if it is damaged or no packed file."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            about = json.loads(file.read("about.json"))
-            arrays = {
-                name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name)), allow_pickle=False)
-                for name in file.namelist()
-                if name.endswith(".npy")
-            }
-        if about["format"] not in READABLE:
-            raise ValueError(f"its format is {about['format']}, this version reads {READABLE}")
+    """The runs in the packed file `path`; a DamagedFile if it is damaged or no packed file."""
+    with damage_named(path, KIND):
+        about, members = _members(path)
+        columns: dict[str, dict[str, AnyArray]] = {}
+        for name, content in members.items():
+            if not name.endswith(".npy"):
+                raise ValueError(f"its member {name!r} is no array")
+            group, _, column = name.removesuffix(".npy").partition(".")
+            columns.setdefault(group, {})[column] = array_in(content)
         runs: list[StoredRun] = []
         for i, group in enumerate(about["algorithms"]):
-            prefix = f"{i}."
-            columns = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
-            runs += _unpack_group(group, columns)
+            found = _unpack_group(group, columns.get(str(i), {}))
+            for run in found:
+                check_run(run)
+                if run.experiment != about["experiment"]:
+                    raise ValueError(f"it holds a run of {run.experiment}")
+            runs += found
         return runs
-    except DAMAGE as error:
-        raise ValueError(f"{path} must be a file of packed results; {error!r}") from error
 
 
 def packed_info(path: Path) -> ExperimentInfo | None:
     """The experiment's info in the packed file `path`; None if it holds none."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            about = json.loads(file.read("about.json"))
+    with damage_named(path, KIND):
+        about, _ = _members(path)
         found = about.get("experiment_info", about.get("setting"))
-        return None if found is None else info_from_json(found)
-    except DAMAGE as error:
-        raise ValueError(f"{path} is no packed result: {error}") from error
+        if found is None:
+            return None
+        info = info_from_json(found)
+        if info.name != about["experiment"]:
+            raise ValueError(f"it describes {info.name}")
+        return info
 
 
 def records_always_kept(records: list[Record]) -> list[Record]:
@@ -124,7 +152,8 @@ def restore_store(path: Path, out: Path) -> tuple[int, int]:
     """Write the runs in the packed file `path` as folders of runs below `out`.
 
     Return how many were restored, and how many were left as they are, because the run there is
-    under way, or already as long.
+    under way, already as long, or damaged (with a warning). Files are synced once, at the end: a
+    loss of power before that may damage runs, which are then restored by unpacking again.
     """
     restored = left = 0
     info = packed_info(path)
@@ -133,20 +162,27 @@ def restore_store(path: Path, out: Path) -> tuple[int, int]:
     for run in read_packed(path):
         folder = run_folder(out, run.experiment, run.algorithm, run.seed)
         length = int(run.result["iterations"])
-        if max(finished_iterations(folder), recorded_iterations(folder)) >= length:
+        under_way = (folder / "checkpoint.npz").exists()  # without one a run starts again
+        recorded = recorded_iterations(folder) if under_way else 0
+        if max(finished_iterations(folder), recorded) >= length:
             left += 1
             continue
-        ask_for(folder, run.spec, length)
         try:
-            files = RunWriter(folder, run.spec)
+            ask_for(folder, run.spec, length)
+            files = RunWriter(folder, run.spec, durable=False)
         except Locked:
             left += 1
             continue
+        except DamagedFile as error:
+            warnings.warn(str(error), DamageWarning, stacklevel=2)
+            left += 1
+            continue
         try:
-            files.write_finished(run)
+            files.write_finished(run, durable=False)
         finally:
             files.close()
         restored += 1
+    os.sync()  # once for all: syncing each file of each run would take thirty times as long
     return restored, left
 
 
@@ -171,16 +207,16 @@ def _pack_group(
         if name == "context_sample":  # figures draw those of the first seeds only
             found = {(i, k): value for (i, k), value in found.items() if i < SHOWN_SEEDS}
         values = _stacked(found, (len(runs), len(kept)))
-        columns[f"metric.{name}"] = _compact(values, exact=name in EXACT)
+        columns[f"metric.{name}"] = compact(values, exact=name in EXACT)
     policies = [run.policy for run in runs if run.policy is not None]
     if len(policies) == len(runs):
-        columns |= _pack_policies(policies)
+        columns |= pack_policies(policies)
     columns["contexts"] = np.array([run.contexts for run in runs], dtype=np.float32)
     paths = [
         _thinned(run.trajectories) for run in runs[:SHOWN_SEEDS] if run.trajectories is not None
     ]
     if paths and len({path.shape for path in paths}) == 1:
-        columns["trajectories"] = _compact(np.array(paths), exact=False)
+        columns["trajectories"] = compact(np.array(paths), exact=False)
     about = {
         "spec": {k: v for k, v in runs[0].spec.items() if k not in ("seed", *CODE_KEYS)},
         "code": [{k: run.spec[k] for k in CODE_KEYS if k in run.spec} for run in runs],
@@ -214,30 +250,37 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
     metrics = {METRICS.get(name, name): values for name, values in stored.items()}
     known = {name: _is_known(values) for name, values in metrics.items()}
     codes: list[dict[str, Any]] = about.get("code") or [{}] * len(about["seeds"])
+    count, iterations = len(about["seeds"]), columns["kept"].tolist()
+    for name, values in metrics.items():
+        if values.shape[:2] != (count, len(iterations)):
+            raise ValueError(f"{name} has no value for every run and iteration")
+    if columns["kept"].dtype.kind not in "iu" or not metrics:
+        iterations = iterations[:0]  # records of nothing
     runs: list[StoredRun] = []
     for i, (seed, result) in enumerate(zip(about["seeds"], about["results"], strict=True)):
         records: list[Record] = []
-        for k, iteration in enumerate(columns["kept"].tolist()):
+        columns_of_run = [
+            (name, values[i].tolist(), known[name][i].tolist()) for name, values in metrics.items()
+        ]
+        for k, iteration in enumerate(iterations):
             record: Record = {"iteration": iteration}
-            for name, values in metrics.items():
-                if known[name][i, k]:
-                    record[name] = values[i, k].tolist()
+            for name, values, is_known in columns_of_run:
+                if is_known[k]:
+                    record[name] = values[k]
             if "context_sample" in record:
                 record["context_sample"] = [
                     row for row in record["context_sample"] if not math.isnan(row[0])
                 ]
             if len(record) > 1:
-                records.append(record)
+                records.append(checked_record(record))
         paths = columns.get("trajectories")
         runs.append(
             StoredRun(
                 spec=upgraded_spec({**about["spec"], "seed": seed, **codes[i]}),
                 records=records,
-                result={
-                    k: math.nan if v is None else v for k, v in upgraded_result(result).items()
-                },
-                cpu_seconds=about["cpu_seconds"][i],
-                policy=_unpack_policy(columns, i),
+                result=with_nan(upgraded_result(result)),
+                cpu_seconds=float(with_nan({"": about["cpu_seconds"][i]})[""]),
+                policy=unpack_policy(columns, i),
                 contexts=columns["contexts"][i].astype(float),
                 trajectories=(
                     paths[i].astype(float) if paths is not None and i < len(paths) else None
@@ -251,68 +294,6 @@ def _is_known(values: Array) -> BoolArray:
     """(runs, iterations): where `values` (runs, iterations, ...) hold anything but nan."""
     known: BoolArray = ~np.isnan(values.reshape(*values.shape[:2], -1))
     return np.logical_or.reduce(known, axis=2)
-
-
-def _pack_policies(policies: list[Policy]) -> dict[str, AnyArray]:
-    """Policies of one algorithm as arrays with one row per run."""
-    columns: dict[str, AnyArray] = {}
-    rows = [policy.arrays() for policy in policies]
-    for name, first in rows[0].items():
-        if first.dtype.kind == "U":  # the format and the features, which all runs share
-            columns[f"policy.{name}"] = first
-        elif name == "covariance":
-            columns |= _pack_covariances(np.array([row[name] for row in rows]))
-        else:
-            kind = np.float16 if name.startswith("weights.") else np.float32  # of a network
-            columns[f"policy.{name}"] = np.array([row[name] for row in rows], dtype=kind)
-    return columns
-
-
-def _pack_covariances(covariances: Array) -> dict[str, AnyArray]:
-    """Covariances (n, d, d) as lower Cholesky factors, each divided by a unit of its own (n,).
-
-    The unit makes the largest entry LARGEST, so that float16 keeps three digits of small entries,
-    too. float32 is used where that fails for an entry of the diagonal. Off the diagonal, an entry
-    then errs by no larger a share of itself, or of the diagonal entry of its row.
-    """
-    chols = np.linalg.cholesky(covariances)
-    units = (np.abs(chols).max(axis=(1, 2)) / LARGEST).astype(np.float32)
-    counted = chols / units[:, None, None]
-    kind = _compact(np.diagonal(counted, axis1=1, axis2=2), exact=False).dtype
-    rows, columns = np.tril_indices(covariances.shape[1])
-    return {"policy.chol": counted[:, rows, columns].astype(kind), "policy.unit": units}
-
-
-def _unpack_policy(columns: dict[str, AnyArray], i: int) -> Policy | None:
-    """The policy of run `i`; None if policies were not packed."""
-    if not any(column.startswith("policy.") for column in columns):
-        return None
-    arrays: dict[str, AnyArray] = {}
-    for column, values in columns.items():
-        name = column.removeprefix("policy.")
-        if name in (column, "unit"):
-            continue
-        if values.dtype.kind == "U":
-            arrays[name] = values
-        elif name == "chol":
-            d = columns["policy.A"].shape[1]
-            unit = columns["policy.unit"][i] if "policy.unit" in columns else 1.0  # older files
-            chol = np.zeros((d, d))
-            chol[np.tril_indices(d)] = unit * values[i].astype(float)
-            arrays["covariance"] = chol @ chol.T
-        else:
-            arrays[name] = values[i].astype(float)
-    return policy_from(arrays)
-
-
-def _compact(values: Array, *, exact: bool) -> AnyArray:
-    """`values` as float16 (three digits), as float32 where that is too small, or `exact` as is."""
-    if exact:
-        return values
-    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
-    half = np.finfo(np.float16)
-    fits = sizes.size == 0 or (sizes.max() < half.max and sizes.min() > half.smallest_normal)
-    return values.astype(np.float16 if fits else np.float32)
 
 
 def _thinned(trajectories: AnyArray) -> AnyArray:

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from selfpaced.store.health import Finding, findings
+from selfpaced.maths.archives import DamagedFile
+from selfpaced.store.health import SOLVED, Finding, findings
 from selfpaced.store.locking import is_locked
 from selfpaced.store.reading import (
-    finished_iterations,
+    last_success,
     policy_dimension,
     read_error,
+    read_result,
     recorded,
     recorded_iterations,
 )
@@ -32,6 +34,8 @@ class RunStatus:
     """Iterations that were asked for."""
     error: str | None
     """Why the run failed, if it did."""
+    damaged: bool = False
+    """True if files of the run are damaged or missing."""
 
     @property
     def name(self) -> str:
@@ -40,7 +44,9 @@ class RunStatus:
 
     def health(self) -> list[Finding]:
         """What is wrong with the run, judged by its records so far."""
-        return findings(recorded(self.folder), policy_dimension(self.folder))
+        if last_success(self.folder) >= SOLVED:
+            return []  # as `findings` says of such runs, without reading all their records
+        return findings(recorded(self.folder, for_health=True), policy_dimension(self.folder))
 
 
 def status(out: Path) -> list[RunStatus]:
@@ -50,15 +56,28 @@ def status(out: Path) -> list[RunStatus]:
 
 def _status(folder: Path) -> RunStatus:
     try:
-        spec, asked = read_spec(folder), asked_iterations(folder)
-    except ValueError as error:  # the folder's path still names experiment, algorithm and seed
+        spec = read_spec(folder)
+    except DamagedFile as error:  # the folder's path still names experiment, algorithm and seed
         name = {"experiment": folder.parents[1].name, "algorithm": folder.parent.name}
         spec = {**name, "seed": folder.name.removeprefix("seed-").lstrip("0") or "0"}
-        return RunStatus(folder, spec, "failed", 0, 0, str(error))
-    finished, error = finished_iterations(folder), None
+        return RunStatus(folder, spec, "failed", 0, 0, str(error), damaged=True)
+    asked, finished, error = asked_iterations(folder), 0, None
+    try:
+        finished = int(read_result(folder)[0]["iterations"])
+    except FileNotFoundError:
+        pass  # not finished yet
+    except DamagedFile as damage:
+        error = f"{damage}; run it again to repair it"
     if finished and finished >= asked:
-        state, iteration = "done", finished
-    else:
-        error, iteration = read_error(folder), recorded_iterations(folder)
-        state = "running" if is_locked(folder) else "failed" if error else "missing"
-    return RunStatus(folder, spec, state, iteration, asked, error)
+        return RunStatus(folder, spec, "done", finished, asked, None)
+    damaged = error is not None
+    error = error or read_error(folder)
+    state = "running" if _is_running(folder) else "failed" if error else "missing"
+    return RunStatus(folder, spec, state, recorded_iterations(folder), asked, error, damaged)
+
+
+def _is_running(folder: Path) -> bool:
+    try:
+        return is_locked(folder)
+    except DamagedFile:
+        return False

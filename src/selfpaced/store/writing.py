@@ -18,10 +18,9 @@ know of it. Nothing is pickled: loading a run cannot execute code.
 """
 
 import functools
-import importlib.metadata
+import json
 import math
 import os
-import platform
 import time
 import zlib
 from collections.abc import Callable
@@ -30,27 +29,28 @@ from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
 
+from selfpaced.maths.archives import DamagedFile, arrays_in, damage_named
 from selfpaced.maths.arrays import mean_of_known
 from selfpaced.maths.policy import Policy
 from selfpaced.store.compatibility import upgraded_state
 from selfpaced.store.files import (
-    json_bytes,
+    file_bytes,
     npz_bytes,
-    read_npz,
+    plain,
+    sync_folder,
     vouched_json,
     write_atomically,
 )
 from selfpaced.store.locking import lock
 from selfpaced.store.reading import StoredRun, finished_iterations, read_cpu_seconds
-from selfpaced.store.spec import FORMAT, check_spec, write_spec
+from selfpaced.store.records import checked_record, with_nan
+from selfpaced.store.spec import FORMAT, check_spec, holds_data, write_spec
+from selfpaced.store.versions import versions
 from selfpaced.types import AnyArray, Final, Record, State, Training
 
+LARGEST_CHECKPOINT = 2**33  # bytes; a run's own, so it may be large
 CHECKPOINT_SECONDS = 2.0
 """Time between two checkpoints of a run: about what a crash costs."""
-VERSIONS_OF = (
-    *("selfpaced", "numpy", "scipy", "mujoco", "gymnasium_robotics"),
-    *("cma", "torch", "gymnasium", "stable_baselines3"),
-)
 
 
 class StoreError(OSError):
@@ -81,22 +81,32 @@ class RunWriter:
 
     @_raises_store_error
     def __init__(
-        self, folder: Path, spec: dict[str, Any], checkpoint_seconds: float = CHECKPOINT_SECONDS
+        self,
+        folder: Path,
+        spec: dict[str, Any],
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
+        *,
+        durable: bool = True,
     ) -> None:
-        """Open the run in `folder`, new or old. Raise `Locked` if another process has it."""
+        """Open the run in `folder`, new or old. Raise `Locked` if another process has it.
+
+        Without `durable` the spec is not synced to the disk.
+        """
         check_spec(folder, spec)
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder, durable)
         self.folder = folder
         self.problems: list[str] = []  # damage that was noticed
         self._checkpoint_seconds = checkpoint_seconds
         self._lock = lock(folder)
         try:
-            if not (folder / "spec.json").exists():
-                write_spec(folder, spec)
+            # Written even if it is there: what asked for the run has not synced it.
+            if not holds_data(folder) and (durable or not (folder / "spec.json").exists()):
+                write_spec(folder, spec, durable=durable)
         except OSError:
             self._lock.close()
             raise
         self._metrics: BinaryIO | None = None
+        self._kept = b""  # metrics that the checkpoint vouches for
         self._lines = self._crc = 0
         self._cpu_before = 0.0
         self._cpu_started = time.process_time()
@@ -110,36 +120,82 @@ class RunWriter:
         """The iteration that the training does next; the first one is 1."""
         return self._lines + 1
 
+    def begin(self, start: Callable[[], Training]) -> Training:
+        """The training that `start` makes, restored from the last intact checkpoint if one exists.
+
+        A checkpoint that is damaged, whatever the damage, counts as none: the run starts again.
+        """
+        self._clean_up()
+        training = start()
+        state = self._load_checkpoint()
+        if state is not None:
+            try:
+                training.restore(state)
+            except Exception as error:  # of any training, with a state of any kind
+                why = f"{type(error).__name__}: {error}"[:200]
+                self._start_again(f"checkpoint.npz is damaged or of another version ({why})")
+                training = start()  # the other one may be restored by half
+        self._open_records()
+        return training
+
     @_raises_store_error
-    def begin(self, training: Training) -> None:
-        """Restore `training` from the last intact checkpoint, if there is one."""
+    def _clean_up(self) -> None:
         (self.folder / "error.json").unlink(missing_ok=True)
         for leftover in self.folder.glob("*.tmp"):
             leftover.unlink(missing_ok=True)  # of a write that a crash cut short
-        path = self.folder / "metrics.jsonl"
-        kept = b""
-        state = self._load_checkpoint()
-        if state is not None:
-            length, crc = int(state.pop("store.bytes")), int(state.pop("store.crc"))
-            lines = int(state.pop("store.lines"))
-            written = path.read_bytes()[:length] if path.exists() else b""
-            if len(written) == length and zlib.crc32(written) == crc:
-                training.restore(state)
-                kept, self._lines = written, lines
-                before = read_cpu_seconds(self.folder)
-                self._cpu_before = 0.0 if math.isnan(before) else before
-            else:
-                self.problems.append("metrics.jsonl is damaged; the run starts again")
+
+    def _start_again(self, problem: str) -> None:
+        self.problems.append(f"{problem}; the run starts again")
+        self._kept, self._lines, self._cpu_before = b"", 0, 0.0
+
+    @_raises_store_error
+    def _load_checkpoint(self) -> State | None:
+        """The state in the checkpoint, without the store's own entries; None if there is none."""
+        path = self.folder / "checkpoint.npz"
+        try:
+            content = file_bytes(path, LARGEST_CHECKPOINT)
+            with damage_named(path):
+                state = upgraded_state(arrays_in(content))
+                length, crc = int(state.pop("store.bytes")), int(state.pop("store.crc"))
+                lines = int(state.pop("store.lines"))
+        except FileNotFoundError:
+            return None
+        except DamagedFile as error:
+            self._start_again(f"checkpoint.npz is damaged ({error.why})")
+            return None
+        metrics = self.folder / "metrics.jsonl"
+        try:
+            written = file_bytes(metrics)[:length]
+        except (FileNotFoundError, DamagedFile):
+            written = b""
+        if length != len(written) or zlib.crc32(written) != crc or lines != written.count(b"\n"):
+            self._start_again("metrics.jsonl is damaged")
+            return None
+        self._kept, self._lines = written, lines
+        before = read_cpu_seconds(self.folder)
+        self._cpu_before = 0.0 if math.isnan(before) else before
+        return state
+
+    @_raises_store_error
+    def _open_records(self) -> None:
+        """Open the metrics after the lines that count; drop a result that is not reached again."""
         if self._lines < finished_iterations(self.folder):
             (self.folder / "result.json").unlink()  # the checkpoint is older: the run starts again
-        if not path.exists() or path.read_bytes() != kept:
+        self._keep_lines(self._kept)
+
+    def _keep_lines(self, kept: bytes) -> None:
+        """Make `kept` the content of the metrics, and open them for more."""
+        self._close_metrics()
+        path = self.folder / "metrics.jsonl"
+        if path.is_symlink() or not path.is_file() or path.read_bytes() != kept:
             write_atomically(path, kept)  # drops a torn line, and lines after the checkpoint
-        self._metrics, self._crc = path.open("ab"), zlib.crc32(kept)
+        self._metrics = path.open("ab")
+        self._kept, self._lines, self._crc = b"", kept.count(b"\n"), zlib.crc32(kept)
 
     @_raises_store_error
     def record(self, record: Record) -> None:
-        """Append one iteration's record to the metrics."""
-        line = json_bytes(record) + b"\n"
+        """Append one iteration's record to the metrics; a ValueError if it is not numbers."""
+        line = record_line(record)
         metrics = self._open_metrics()
         metrics.write(line)
         metrics.flush()
@@ -150,6 +206,13 @@ class RunWriter:
         """Save `training` if the last checkpoint is older than `checkpoint_seconds`."""
         if time.monotonic() - self._last_checkpoint >= self._checkpoint_seconds:
             self.checkpoint(training)
+
+    @_raises_store_error
+    def sync_if_due(self) -> None:
+        """Sync the metrics if that is longer ago than `checkpoint_seconds`."""
+        if time.monotonic() - self._last_checkpoint >= self._checkpoint_seconds:
+            os.fsync(self._open_metrics().fileno())
+            self._last_checkpoint = time.monotonic()
 
     @_raises_store_error
     def checkpoint(self, training: Training) -> None:
@@ -163,7 +226,7 @@ class RunWriter:
             "store.lines": np.array(self._lines),
         }
         cpu = self._cpu_before + time.process_time() - self._cpu_started
-        write_atomically(self.folder / "timing.json", json_bytes({"cpu_seconds": cpu}))
+        write_atomically(self.folder / "timing.json", vouched_json({"cpu_seconds": cpu}))
         write_atomically(self.folder / "checkpoint.npz", npz_bytes(state))
         self._last_checkpoint = time.monotonic()
 
@@ -187,16 +250,24 @@ class RunWriter:
         self._conclude(result, training.policy, final.contexts, final.trajectories)
 
     @_raises_store_error
-    def write_finished(self, run: StoredRun) -> None:
+    def write_finished(self, run: StoredRun, *, durable: bool = True) -> None:
         """Write a run that was finished elsewhere. There is no checkpoint to continue from."""
         (self.folder / "checkpoint.npz").unlink(missing_ok=True)
-        write_atomically(self.folder / "metrics.jsonl", b"")
-        self._metrics, self._lines, self._crc = (self.folder / "metrics.jsonl").open("ab"), 0, 0
-        for record in run.records:
-            self.record(record)
-        timing = {"cpu_seconds": run.cpu_seconds}
-        write_atomically(self.folder / "timing.json", json_bytes(timing))
-        self._conclude(run.result, run.policy, run.contexts, run.trajectories)
+        lines = b"".join(record_line(record) for record in run.records)
+        path = self.folder / "metrics.jsonl"
+        if self._metrics is None or path.read_bytes() != lines:
+            self._close_metrics()
+            write_atomically(path, lines, durable=durable)
+            self._metrics = path.open("ab")
+        self._lines, self._crc = len(run.records), zlib.crc32(lines)
+        timing = vouched_json({"cpu_seconds": run.cpu_seconds})
+        write_atomically(self.folder / "timing.json", timing, durable=durable)
+        self._conclude(run.result, run.policy, run.contexts, run.trajectories, durable=durable)
+
+    @_raises_store_error
+    def keep_records(self, records: list[Record]) -> None:
+        """Make `records` the metrics, and open them for more; for a run without checkpoints."""
+        self._keep_lines(b"".join(record_line(record) for record in records))
 
     def _conclude(
         self,
@@ -204,9 +275,12 @@ class RunWriter:
         policy: Policy | None,
         contexts: AnyArray,
         trajectories: AnyArray | None,
+        *,
+        durable: bool = True,
     ) -> None:
         metrics = self._open_metrics()
-        os.fsync(metrics.fileno())
+        if durable:
+            os.fsync(metrics.fileno())
         arrays: State = {"contexts": contexts}
         if trajectories is not None:
             arrays["trajectories"] = trajectories
@@ -215,53 +289,51 @@ class RunWriter:
             files["policy.npz"] = npz_bytes(policy.arrays())
         (self.folder / "result.json").unlink(missing_ok=True)  # of the run before it was continued
         for name, content in files.items():
-            write_atomically(self.folder / name, content)
+            write_atomically(self.folder / name, content, durable=durable)
         crc = {name: zlib.crc32(content) for name, content in files.items()}
         vouched = {
             **result,
             "format": FORMAT,
-            "metrics_bytes": metrics.tell(),
+            "metrics_bytes": metrics.seek(0, os.SEEK_END),
             "crc": {"metrics.jsonl": self._crc, **crc},
         }
-        write_atomically(self.folder / "result.json", vouched_json(vouched))
+        write_atomically(self.folder / "result.json", vouched_json(vouched), durable=durable)
 
     @_raises_store_error
     def close(self) -> None:
         """Release the run. Closing tries again to write what a full disk has refused."""
-        metrics, self._metrics = self._metrics, None
         try:
-            if metrics is not None:
-                metrics.close()
+            self._close_metrics()
         finally:
             self._lock.close()
+
+    def _close_metrics(self) -> None:
+        metrics, self._metrics = self._metrics, None
+        if metrics is not None:
+            metrics.close()
 
     def _open_metrics(self) -> BinaryIO:
         if self._metrics is None:
             raise RuntimeError("begin() comes before recording")
         return self._metrics
 
-    def _load_checkpoint(self) -> State | None:
-        path = self.folder / "checkpoint.npz"
-        if not path.exists():
-            return None
-        try:
-            return upgraded_state(read_npz(path.read_bytes()))
-        except ValueError as error:
-            self.problems.append(f"checkpoint.npz is damaged ({error}); the run starts again")
-            return None
+
+def _make(folder: Path, durable: bool) -> None:
+    """Make `folder` and those above it, and sync their names to the disk if `durable`."""
+    made = [folder, *folder.parents[: len(folder.parents) - 1]]
+    missing = [path for path in made if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing if durable else []:
+        sync_folder(path.parent)
+
+
+def record_line(record: Record) -> bytes:
+    """`record` as a line of metrics; a ValueError if its values are not numbers."""
+    values = plain(record)
+    checked_record(with_nan(values))
+    return json.dumps(values, allow_nan=False).encode() + b"\n"
 
 
 def write_error(folder: Path, error: str) -> None:
     """Write down in `folder` why its run failed."""
-    write_atomically(folder / "error.json", json_bytes({"error": error}))
-
-
-def versions() -> dict[str, str]:
-    """What a result may depend on besides its spec: installed packages, the processor's type."""
-    found: dict[str, str] = {}
-    for name in VERSIONS_OF:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return {**found, "python": platform.python_version(), "machine": platform.machine()}
+    write_atomically(folder / "error.json", vouched_json({"error": error}))

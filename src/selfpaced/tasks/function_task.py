@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, as_floats, check_kind
+from selfpaced.maths.arrays import Array, as_floats, check_kind, check_number
 from selfpaced.maths.box import Box
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.types import Outcomes
@@ -15,7 +15,8 @@ class FunctionTask:
     """A task from a function that maps contexts (n, d_c) and thetas (n, d_theta) to n rewards.
 
     The function may also return the pair (rewards, successes). With `noisy=True` it gets a random
-    generator as its third argument.
+    generator as its third argument. With a `failure_reward`, rollouts whose reward is nan count as
+    failed ones with that reward; without, they are an error.
 
     >>> import numpy as np
     >>> from selfpaced import Box, FunctionTask
@@ -33,6 +34,8 @@ class FunctionTask:
     """Which policy parameters may be tried."""
     last_batch: tuple[Array, Array] | None
     """Contexts and thetas of the last call, to look at if the function raised; None at first."""
+    failures: int
+    """Rollouts whose reward was nan and which counted as failed ones so far."""
 
     def __init__(
         self,
@@ -41,13 +44,17 @@ class FunctionTask:
         theta_space: Box,
         *,
         noisy: bool = False,
+        failure_reward: float | None = None,
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
         check_kind("context_space", context_space, Box)
         check_kind("theta_space", theta_space, Box)
+        check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
         self.last_batch = None
+        self.failures = 0
+        self._failure_reward = failure_reward
         self._function, self._noisy = function, noisy
 
     def __repr__(self) -> str:
@@ -69,7 +76,31 @@ class FunctionTask:
         rewards, successes = reward_and_success(result)
         if successes is None:
             successes = np.full(len(contexts), np.nan)
-        return Outcomes(as_floats("rewards", rewards), as_floats("successes", successes))
+        outcomes = Outcomes(as_floats("rewards", rewards), as_floats("successes", successes))
+        outcomes, count = with_failures(outcomes, self._failure_reward)
+        self.failures += count
+        return outcomes
+
+
+def check_failure_reward(failure_reward: float | None) -> None:
+    """Raise a ValueError unless `failure_reward` is None or a finite number."""
+    if failure_reward is not None:
+        check_number("failure_reward", failure_reward)
+
+
+def with_failures(outcomes: Outcomes, failure_reward: float | None) -> tuple[Outcomes, int]:
+    """`outcomes` in which rewards of nan are those of failed rollouts, and how many there are.
+
+    They get the `failure_reward`; without one nothing changes. Their success is 0 where other
+    rollouts of the batch have a known success, and nan where the task does not define success.
+    """
+    failed = np.isnan(outcomes.rewards)
+    if failure_reward is None or not failed.any():
+        return outcomes, 0
+    defined = not np.isnan(outcomes.successes[~failed]).all()
+    rewards = np.where(failed, failure_reward, outcomes.rewards)
+    successes = np.where(failed, 0.0 if defined else np.nan, outcomes.successes)
+    return Outcomes(rewards, successes), int(failed.sum())
 
 
 def reward_and_success(result: Any) -> tuple[Any, Any]:
