@@ -109,7 +109,7 @@ def _are_numbers(value: Any) -> bool:
     """True for lists, of lists, of numbers; unknown ones may be None."""
     if not isinstance(value, list):
         return False
-    kinds = set(map(type, cast(list[Any], value)))
+    kinds: set[Any] = set(map(type, cast(list[Any], value)))
     if kinds <= FLOAT or (
         kinds == LIST and all(FLOAT.issuperset(map(type, row)) for row in cast(list[Any], value))
     ):
