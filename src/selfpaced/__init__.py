@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from selfpaced.deep.contextual_env import ContextualEnv as ContextualEnv
+    from selfpaced.deep.curriculum import Curriculum as Curriculum
     from selfpaced.deep.curriculum_callback import CurriculumCallback as CurriculumCallback
     from selfpaced.deep.gym_task import GymTask as GymTask
     from selfpaced.deep.ppo import PPO as PPO
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "deep.curriculum": ("Curriculum",),
     "deep.curriculum_callback": ("CurriculumCallback",),
     "deep.gym_task": ("GymTask",),
     "deep.ppo": ("PPO",),

@@ -12,6 +12,7 @@ from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 ON_A_FACE = 0.5  # share of the contexts that are put on a face, to test it
@@ -59,7 +60,7 @@ class ADR:
         return ADRTeacher(self, context_space)
 
 
-class ADRTeacher:
+class ADRTeacher(StartedTeacher):
     """ADR between two batches: the inner box, and the successes at each of its 2 d faces."""
 
     def __init__(self, config: ADR, box: Box) -> None:
@@ -126,5 +127,6 @@ class ADRTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        self._check_state(state, ("faces", "counts", "wins"), rows=("faces",))
         self._faces, self._wins = np.array(state["faces"]), np.array(state["wins"])
         self._counts = np.array(state["counts"])

@@ -13,6 +13,7 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.mixture import Mixture, fit_mixtures
 from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
 FLOOR = 1e-4  # smallest variance of a component, with the context space scaled to the unit cube
@@ -65,7 +66,7 @@ class ALPGMM:
         return ALPGMMTeacher(self, context_space)
 
 
-class ALPGMMTeacher:
+class ALPGMMTeacher(StartedTeacher):
     """ALP-GMM between two batches: earlier episodes, recent progress, and the mixture.
 
     Inside, the context space is scaled to the unit cube.
@@ -149,6 +150,8 @@ class ALPGMMTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("since_fit", "earlier.contexts", "earlier.values", "progress.contexts")
+        self._check_state(state, names, rows=("earlier.contexts",))
         self._since_fit = int(state["since_fit"])
         self._earlier.restore(part_of(state, "earlier."))
         self._progress.restore(part_of(state, "progress."))

@@ -13,6 +13,7 @@ from selfpaced.maths.arrays import Array, check_at_least, check_number, check_po
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, checked_target
 from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
 
@@ -63,7 +64,7 @@ class CurrOT:
         return CurrOTTeacher(self, context_space, checked_target(target, context_space))
 
 
-class CurrOTTeacher:
+class CurrOTTeacher(StartedTeacher):
     """CURROT between two batches: the particles, in the unit cube, and the last episodes.
 
     There are no particles until some contexts are mastered.
@@ -171,6 +172,8 @@ class CurrOTTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("particles", "since_update", "episodes.contexts", "episodes.values")
+        self._check_state(state, names, rows=("particles", "episodes.contexts"))
         self._particles = np.array(state["particles"])
         self._since_update = int(state["since_update"])
         self._episodes.restore(part_of(state, "episodes."))

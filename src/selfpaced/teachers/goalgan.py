@@ -17,6 +17,7 @@ from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positi
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.request_batching import RequestBatcher
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
 OLD = 0.2  # share of a batch on contexts that were solved before
@@ -65,7 +66,7 @@ class GoalGAN:
         return GoalGANTeacher(self, context_space)
 
 
-class GoalGANTeacher:
+class GoalGANTeacher(StartedTeacher):
     """GoalGAN between two batches: the GAN, remembered solved contexts, and recent episodes.
 
     Inside, contexts are in [-1, 1]^d; `_unit` and `_box_of` convert.
@@ -180,6 +181,8 @@ class GoalGANTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("asked", "solved", "told", "fresh_rows", "left")
+        self._check_state(state, names, rows=("solved",))
         self._asked, self._fresh_rows = int(state["asked"]), int(state["fresh_rows"])
         self._solved, self._told = np.array(state["solved"]), np.array(state["told"])
         self._requests.left = np.array(state["left"])

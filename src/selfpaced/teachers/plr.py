@@ -8,6 +8,7 @@ from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 
@@ -58,7 +59,7 @@ class PLR:
         return PLRTeacher(self, context_space)
 
 
-class PLRTeacher:
+class PLRTeacher(StartedTeacher):
     """PLR between two batches: remembered contexts with their episodes, successes and last draw."""
 
     def __init__(self, config: PLR, box: Box) -> None:
@@ -141,6 +142,8 @@ class PLRTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("contexts", "episodes", "wins", "drawn", "asks")
+        self._check_state(state, names, rows=("contexts",))
         self._contexts, self._drawn = np.array(state["contexts"]), np.array(state["drawn"])
         self._episodes, self._wins = np.array(state["episodes"]), np.array(state["wins"])
         self._asks = int(state["asks"])

@@ -13,6 +13,7 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.request_batching import RequestBatcher
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 CANDIDATES = 50  # random splits of a region, of which the best is taken
@@ -56,7 +57,7 @@ class SaggRiac:
         return SaggRiacTeacher(self, context_space)
 
 
-class SaggRiacTeacher:
+class SaggRiacTeacher(StartedTeacher):
     """SAGG-RIAC between two batches: regions, and every episode with the region it lies in."""
 
     def __init__(self, config: SaggRiac, box: Box) -> None:
@@ -185,6 +186,8 @@ class SaggRiacTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("lows", "highs", "limits", "contexts", "competences", "regions", "left")
+        self._check_state(state, names, rows=("lows", "contexts"))
         self._lows, self._highs = np.array(state["lows"]), np.array(state["highs"])
         self._limits = np.array(state["limits"])
         self._contexts = np.array(state["contexts"])

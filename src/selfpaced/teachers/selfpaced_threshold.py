@@ -62,6 +62,8 @@ class SelfPacedThreshold:
 class SelfPacedThresholdTeacher(GaussianTeacher):
     """The teacher of `SelfPacedThreshold`, between two updates."""
 
+    _own_state = ("reached",)
+
     def __init__(self, config: SelfPacedThreshold, box: Box, target: Gaussian) -> None:
         super().__init__(box, target, config.update_every, config.judged_by)
         self._config = config

@@ -7,6 +7,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 
@@ -28,7 +29,7 @@ class UniformTeacher:
         return UniformSampler(context_space)
 
 
-class UniformSampler:
+class UniformSampler(StartedTeacher):
     """Draws from the whole box, whatever episodes it is told of."""
 
     def __init__(self, box: Box) -> None:
@@ -50,4 +51,5 @@ class UniformSampler:
         return {}
 
     def restore(self, state: State) -> None:
-        """Do nothing: there is no state."""
+        """Do nothing, but refuse the state of another teacher: this one has none."""
+        self._check_state(state, ())
