@@ -4,6 +4,7 @@ Nothing here needs Gymnasium, Stable-Baselines3 or torch.
 """
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -99,7 +100,8 @@ class Curriculum:
 
     def __repr__(self) -> str:
         flying = 0 if self._flight is None else len(self._flight)
-        return f"Curriculum({self.teacher!r}, {flying} contexts in flight, {self.episodes} episodes)"
+        counts = f"{flying} contexts in flight, {self.episodes} episodes"
+        return f"Curriculum({self.teacher!r}, {counts})"
 
     def next_contexts(self, environment_ids: Any) -> Any:
         """One context (k, d) for each of the environments `environment_ids` (k,), which may repeat.
@@ -291,7 +293,7 @@ class Curriculum:
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """The state as numbers, text and bytes, which every checkpoint can hold.
+        """The state as whole numbers and text, which every checkpoint can hold.
 
         `torch.load` reads it with its default `weights_only=True`.
         """
@@ -299,7 +301,7 @@ class Curriculum:
             name: {
                 "dtype": value.dtype.str,
                 "shape": list(value.shape),
-                "bytes": np.ascontiguousarray(value).tobytes(),
+                "base64": b64encode(np.ascontiguousarray(value).tobytes()).decode(),
             }
             for name, value in self.state().items()
         }
@@ -407,7 +409,7 @@ def joined(parts: list[Episodes]) -> Episodes:
 def _array(name: str, value: Any) -> AnyArray:
     """The array that `state_dict` has written as plain data."""
     try:
-        flat = np.frombuffer(value["bytes"], dtype=np.dtype(value["dtype"]))
+        flat = np.frombuffer(b64decode(value["base64"]), dtype=np.dtype(value["dtype"]))
         return flat.reshape(tuple(value["shape"])).copy()
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"state_dict must hold whole arrays; {name!r} is damaged") from error

@@ -40,10 +40,11 @@ class CurriculumCallback(BaseCallback):
     the contexts that were waiting.
 
     `teacher`: what chooses the contexts, started: `SelfPacedThreshold().start(space, target)`.
-    `seed`: of the teacher's draws, or a generator. `ahead`: contexts that wait in every environment; the teacher's newest choice is used after as
-    many episodes. `record_every`: episodes between two records of the curriculum, which go to
-    Stable-Baselines3's logger (as "curriculum/...") and to `record`. `record`: a function of the
-    record, for example a `Logbook`, which keeps it in a store.
+    `seed`: of the teacher's draws, or a generator. `ahead`: contexts that wait in every
+    environment; the teacher's newest choice is used after as many episodes. `record_every`:
+    episodes between two records of the curriculum, which go to Stable-Baselines3's logger (as
+    "curriculum/...") and to `record`. `record`: a function of the record, for example a `Logbook`,
+    which keeps it in a store.
     """
 
     curriculum: Curriculum
