@@ -4,29 +4,26 @@ Nothing here needs Gymnasium, Stable-Baselines3 or torch.
 """
 
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfpaced.deep.contexts_in_flight import ContextsInFlight
-from selfpaced.deep.framework_arrays import as_numpy, in_the_framework_of
-from selfpaced.learners.episodic import described
-from selfpaced.maths.arrays import (
-    Array,
-    IntArray,
-    check_at_least,
-    check_kind,
-    has_method,
-    mean_of_known,
+from selfpaced.deep.curriculum_identity import check_identity, identity_of, started
+from selfpaced.deep.framework_arrays import (
+    array_as_text,
+    array_from_text,
+    as_numpy,
+    in_the_framework_of,
 )
+from selfpaced.learners.episodic import described
+from selfpaced.maths.arrays import Array, IntArray, check_at_least, mean_of_known
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.randomness import generator_state, restored_generator
-from selfpaced.store.files import plain
-from selfpaced.types import AnyArray, State, Teacher, TeacherConfig, part_of, prefixed
+from selfpaced.types import State, Teacher, TeacherConfig, part_of, prefixed
 
 MOST_ENVIRONMENTS = 10_000_000
 """Environments are numbered from 0; a larger number than this is taken for a mistake."""
@@ -89,7 +86,7 @@ class Curriculum:
     ) -> None:
         self.teacher = started(teacher, context_space, target)
         self.context_space, self.target = context_space, target
-        self._identity = _identity_of(teacher, self.teacher, context_space, target)
+        self._identity = identity_of(teacher, self.teacher, context_space, target)
         self.episodes = 0
         self._rng = np.random.default_rng(seed)
         self._record_every = check_at_least("record_every", record_every, 1)
@@ -118,6 +115,15 @@ class Curriculum:
             asked = self.context_space.check("contexts", asked)
         self._in_flight(asked.shape[1]).add(ids, asked)
         return asked.copy()
+
+    def expect_no_successes(self) -> None:
+        """Raise a ValueError if the teacher needs successes, before anything is trained.
+
+        Wrappers call it if they were told that there are none.
+        """
+        refuse = getattr(self.teacher, "refuse_unknown_successes", None)
+        if refuse is not None:
+            refuse()
 
     def finished(
         self,
@@ -251,7 +257,8 @@ class Curriculum:
         of earlier versions do not say whose they are.
         """
         if "identity" in state:
-            self._check_identity(json.loads(np.asarray(state["identity"]).tobytes().decode()))
+            stored = np.asarray(state["identity"]).tobytes().decode()
+            check_identity(json.loads(stored), self._identity)
         missing = [name for name in ("rng", "episodes", "records") if name not in state]
         if missing:
             raise ValueError(f"state must be one of a curriculum; it has no {missing[0]!r}")
@@ -260,6 +267,8 @@ class Curriculum:
         ended = part_of(state, "ended.")
         flight = None
         if len(state.get("in_flight.ids", ())):
+            if "in_flight.contexts" not in state:
+                raise ValueError("state must be whole; it has no 'in_flight.contexts'")
             contexts = np.array(state["in_flight.contexts"], dtype=float)
             flight = ContextsInFlight(contexts.shape[1])
             flight.add(np.array(state["in_flight.ids"]), contexts)
@@ -278,33 +287,12 @@ class Curriculum:
         self._ended = [Episodes(**ended)] if ended else []
         self._flight = flight
 
-    def _check_identity(self, stored: dict[str, Any]) -> None:
-        """Raise a ValueError that says what differs, if the state belongs to another curriculum."""
-        for name, words in (
-            ("teacher", "teacher"),
-            ("context_space", "context space"),
-            ("target", "target"),
-        ):
-            theirs, ours = stored.get(name), self._identity.get(name)
-            if theirs is not None and ours is not None and _differ(theirs, ours):
-                raise ValueError(
-                    f"the state belongs to another {words}: it was saved with {_words(theirs)}, "
-                    f"and this curriculum has {_words(ours)}. Start the same {words} to go on"
-                )
-
     def state_dict(self) -> dict[str, Any]:
         """The state as whole numbers and text, which every checkpoint can hold.
 
         `torch.load` reads it with its default `weights_only=True`.
         """
-        return {
-            name: {
-                "dtype": value.dtype.str,
-                "shape": list(value.shape),
-                "base64": b64encode(np.ascontiguousarray(value).tobytes()).decode(),
-            }
-            for name, value in self.state().items()
-        }
+        return {name: array_as_text(value) for name, value in self.state().items()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue exactly from what `state_dict` returned; after an error all is as it was."""
@@ -314,59 +302,7 @@ class Curriculum:
                 f"state_dict must be what Curriculum.state_dict returned; it has the entries "
                 f"{sorted(found)[:5]}"
             )
-        self.restore({name: _array(name, value) for name, value in found.items()})
-
-
-def started(
-    teacher: Teacher | TeacherConfig, context_space: Box | None, target: Gaussian | None
-) -> Teacher:
-    """`teacher`, started if it is a configuration; raise a ValueError if it is neither."""
-    if context_space is not None:
-        check_kind("context_space", context_space, Box)
-    if target is not None:
-        check_kind("target", target, Gaussian)
-    if has_method(teacher, "ask") and has_method(teacher, "tell"):
-        return cast(Teacher, teacher)
-    if not has_method(teacher, "start"):
-        raise ValueError(
-            f"teacher must be a configuration such as SelfPacedThreshold(), or what its start() "
-            f"returns; got {teacher!r}"
-        )
-    if context_space is None or target is None:
-        raise ValueError(
-            f"teacher must be started, as {type(teacher).__name__}().start(context_space, target) "
-            f"does, or context_space and target must be given; got {teacher!r}"
-        )
-    return cast(TeacherConfig, teacher).start(context_space, target)
-
-
-def _identity_of(
-    given: Teacher | TeacherConfig, teacher: Teacher, space: Box | None, target: Gaussian | None
-) -> dict[str, Any]:
-    """What a state depends on, as plain data: configuration, context space and target.
-
-    A started teacher that does not say, as one of your own may not, is known by its class alone.
-    """
-    config = type(teacher).__name__ if given is teacher else given
-    known: dict[str, Any] = {"teacher": config, **getattr(teacher, "identity", {})}
-    for name, value in (("context_space", space), ("target", target)):
-        if value is not None:
-            known[name] = value
-    found: dict[str, Any] = plain(known)
-    if "target" in found:
-        found["target"].pop("chol", None)  # computed, and not to the last bit on every machine
-    return found
-
-
-def _differ(theirs: Any, ours: Any) -> bool:
-    """True if two identities differ in something that both of them name.
-
-    So a state can still be read when a later version adds a field to a configuration.
-    """
-    if isinstance(theirs, dict) and isinstance(ours, dict):
-        one, other = cast(dict[str, Any], theirs), cast(dict[str, Any], ours)
-        return any(_differ(one[name], other[name]) for name in one.keys() & other.keys())
-    return theirs != ours
+        self.restore({name: array_from_text(name, value) for name, value in found.items()})
 
 
 def checked_ids(environment_ids: Any) -> IntArray:
@@ -404,21 +340,3 @@ def _column(name: str, values: Any, rows: int) -> Array:
 def joined(parts: list[Episodes]) -> Episodes:
     """The episodes of all `parts`, in order."""
     return Episodes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _array(name: str, value: Any) -> AnyArray:
-    """The array that `state_dict` has written as plain data."""
-    try:
-        flat = np.frombuffer(b64decode(value["base64"]), dtype=np.dtype(value["dtype"]))
-        return flat.reshape(tuple(value["shape"])).copy()
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"state_dict must hold whole arrays; {name!r} is damaged") from error
-
-
-def _words(part: Any) -> str:
-    """A part of an identity as people would write it."""
-    if not isinstance(part, dict):
-        return str(part)
-    values = dict(cast(dict[str, Any], part))
-    kind = values.pop("type", "")
-    return f"{kind}({', '.join(f'{name}={_words(value)}' for name, value in values.items())})"

@@ -97,6 +97,8 @@ class CurriculumCallback(BaseCallback):
                 f"environments must be as many as the state has: {len(self._waiting)}; "
                 f"got {environments.num_envs}"
             )
+        if not all(environments.get_attr("defines_success")):
+            self.curriculum.expect_no_successes()
         self._environments = environments
         if self.curriculum.context_space is None:  # an error in another process is hard to read
             self.curriculum.context_space = bounds

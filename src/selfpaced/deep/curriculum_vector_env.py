@@ -76,6 +76,8 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         self.curriculum = Curriculum(
             teacher, space, target, seed=seed, record_every=record_every, record=record
         )
+        if self._success is None:
+            self.curriculum.expect_no_successes()
         n = env.num_envs
         self._waiting = np.zeros(n, dtype=np.int64)  # contexts that environments hold and await
         self._playing = np.zeros(n, dtype=bool)  # an episode is under way

@@ -63,6 +63,8 @@ class ADR:
 class ADRTeacher(StartedTeacher):
     """ADR between two batches: the inner box, and the successes at each of its 2 d faces."""
 
+    _judged_by = "success"
+
     def __init__(self, config: ADR, box: Box) -> None:
         self._config, self._box = config, box
         half = min(config.first_width, 1.0) * box.width / 2

@@ -72,6 +72,8 @@ class ALPGMMTeacher(StartedTeacher):
     Inside, the context space is scaled to the unit cube.
     """
 
+    _option = "ALPGMM(judged_by='reward')"
+
     def __init__(self, config: ALPGMM, box: Box) -> None:
         self._config, self._box = config, box
         self._earlier = RecentEpisodes(config.remembered, box.dimension)
@@ -121,7 +123,8 @@ class ALPGMMTeacher(StartedTeacher):
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes and of the progress that each shows."""
-        values = episode_values(self._config.judged_by, rewards, successes, "ALP-GMM")
+        judged_by = self._config.judged_by
+        values = episode_values(judged_by, rewards, successes, "ALP-GMM", self._option)
         if len(values) == 0:
             return
         from scipy.spatial import KDTree  # takes a moment to load

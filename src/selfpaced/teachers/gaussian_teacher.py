@@ -62,7 +62,8 @@ class GaussianTeacher(StartedTeacher, ABC):
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes, and update once there are enough of them."""
-        values = episode_values(self._judged_by, rewards, successes, type(self).__name__)
+        who = type(self).__name__
+        values = episode_values(self._judged_by, rewards, successes, who, self._option)
         now = self.contexts.log_prob(contexts)
         rows = np.ascontiguousarray(contexts, dtype=float)
         drawn = [

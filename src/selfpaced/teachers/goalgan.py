@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.request_batching import RequestBatcher
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
@@ -72,6 +73,8 @@ class GoalGANTeacher(StartedTeacher):
     Inside, contexts are in [-1, 1]^d; `_unit` and `_box_of` convert.
     """
 
+    _judged_by = "success"
+
     def __init__(self, config: GoalGAN, box: Box) -> None:
         self._config, self._box = config, box
         self._gan: _GAN | None = None  # made with the first batch, from its generator
@@ -115,10 +118,7 @@ class GoalGANTeacher(StartedTeacher):
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes; those of the last ten batches are kept."""
-        if np.isnan(successes).any():
-            raise ValueError(
-                "successes must be given for GoalGAN: it needs to know what was solved"
-            )
+        successes = episode_values("success", rewards, successes, "GoalGAN")
         asked = np.full((len(contexts), 1), float(self._asked))
         rows = np.concatenate([self._unit(contexts), successes[:, None], asked], axis=1)
         recent = self._told[self._told[:, -1] > self._asked - REMEMBERED_ASKS]

@@ -62,6 +62,8 @@ class PLR:
 class PLRTeacher(StartedTeacher):
     """PLR between two batches: remembered contexts with their episodes, successes and last draw."""
 
+    _judged_by = "success"
+
     def __init__(self, config: PLR, box: Box) -> None:
         self._config, self._box = config, box
         self._contexts = np.zeros((0, box.dimension))

@@ -1,9 +1,10 @@
 """What the library's teachers share once they are started: who they are, and checks of states."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from selfpaced.maths.box import Box
+from selfpaced.teachers.episodes import how_to_succeed
 from selfpaced.types import State
 
 
@@ -11,6 +12,25 @@ class StartedTeacher:
     """A teacher that knows what it was started with."""
 
     _box: Box
+    _option: ClassVar[str] = ""  # how to judge by returns instead of successes, if one can
+
+    @property
+    def needs_successes(self) -> bool:
+        """True if episodes without a success or a failure are an error."""
+        config = getattr(self, "_config", None)
+        judged_by = getattr(self, "_judged_by", None) or getattr(config, "judged_by", None)
+        return judged_by == "success"
+
+    def refuse_unknown_successes(self) -> None:
+        """Raise a ValueError that says what to write, if successes are needed and not defined.
+
+        Whoever knows before the first episode that there are no successes calls it.
+        """
+        if self.needs_successes:
+            raise ValueError(
+                f"{type(self).__name__} needs successes, and none are defined. "
+                + how_to_succeed(self._option)
+            )
 
     @property
     def identity(self) -> dict[str, Any]:
