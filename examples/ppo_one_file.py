@@ -162,7 +162,7 @@ def update(agent, optimiser, batch, generator):
             optimiser.step()
 
 
-def main(teacher="threshold", seed=0, steps=400_000, show=print):
+def main(teacher="threshold", seed=0, steps=300_000, show=print):
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -189,5 +189,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--teacher", default="threshold", choices=sorted(TEACHERS))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=400_000)
+    parser.add_argument("--steps", type=int, default=300_000)
     main(**vars(parser.parse_args()))

@@ -5,13 +5,14 @@ Nothing here needs Gymnasium, Stable-Baselines3 or torch.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfpaced.deep.contexts_in_flight import ContextsInFlight
 from selfpaced.deep.curriculum_identity import check_identity, identity_of, started
+from selfpaced.deep.finished_episodes import Episodes, joined
 from selfpaced.deep.framework_arrays import (
     array_as_text,
     array_from_text,
@@ -27,17 +28,6 @@ from selfpaced.types import State, Teacher, TeacherConfig, part_of, prefixed
 
 MOST_ENVIRONMENTS = 10_000_000
 """Environments are numbered from 0; a larger number than this is taken for a mistake."""
-
-
-class Episodes(NamedTuple):
-    """Finished episodes, one per row."""
-
-    contexts: Array
-    """(n, d): the context of each episode."""
-    returns: Array
-    """(n,): the sum of each episode's rewards."""
-    successes: Array
-    """(n,): 1 for success, 0 for failure; nan where the environment does not define success."""
 
 
 class Curriculum:
@@ -94,6 +84,7 @@ class Curriculum:
         self._ended: list[Episodes] = []  # since the last record
         self._records = 0
         self._flight: ContextsInFlight | None = None  # made with the first contexts
+        self._again = np.zeros((0, self._dimension))  # handed out before new ones, see below
 
     def __repr__(self) -> str:
         flying = 0 if self._flight is None else len(self._flight)
@@ -110,9 +101,13 @@ class Curriculum:
         return in_the_framework_of(environment_ids, self._ask(ids))
 
     def _ask(self, ids: IntArray) -> Array:
-        asked = np.asarray(self.teacher.ask(len(ids), self._rng), dtype=float)
-        if self.context_space is not None:
-            asked = self.context_space.check("contexts", asked)
+        again = asked = self._again[: len(ids)]
+        if len(again) < len(ids) or len(ids) == 0:
+            asked = np.asarray(self.teacher.ask(len(ids) - len(again), self._rng), dtype=float)
+            if self.context_space is not None:
+                asked = self.context_space.check("contexts", asked)
+            asked = np.concatenate([again, asked]) if len(again) else asked
+        self._again = self._again[len(ids) :]
         self._in_flight(asked.shape[1]).add(ids, asked)
         return asked.copy()
 
@@ -193,6 +188,17 @@ class Curriculum:
         if self._flight is not None and len(ids):
             self._flight.drop_oldest(ids)
 
+    def restart_episodes(self) -> None:
+        """Hand out all contexts in flight again, before new ones: their episodes are lost.
+
+        This is for environments that begin anew after a restart, perhaps with other numbers. So
+        the teacher hears of all contexts that it has chosen. They come in the order of the
+        environments that had them, and for each environment the oldest first.
+        """
+        contexts = self.in_flight()[1]
+        self._again = np.concatenate([contexts, self._again]) if len(self._again) else contexts
+        self._flight = None
+
     def in_flight(self) -> tuple[IntArray, Array]:
         """Environments (k,) and contexts (k, d) in flight; oldest first in each environment."""
         if self._flight is None:
@@ -246,6 +252,7 @@ class Curriculum:
             "records": np.array(self._records),
             "in_flight.ids": ids,
             "in_flight.contexts": contexts,
+            "again": self._again,
             **prefixed("ended.", joined(self._ended)._asdict() if self._ended else {}),
             **prefixed("teacher.", self.teacher.state()),
         }
@@ -286,6 +293,7 @@ class Curriculum:
         self._rng, self.episodes, self._records = rng, episodes, records
         self._ended = [Episodes(**ended)] if ended else []
         self._flight = flight
+        self._again = np.array(state.get("again", np.zeros((0, self._dimension))))
 
     def state_dict(self) -> dict[str, Any]:
         """The state as whole numbers and text, which every checkpoint can hold.
@@ -335,8 +343,3 @@ def _column(name: str, values: Any, rows: int) -> Array:
             f"{name} must be ({rows},), one for each of environment_ids; got {found.shape}"
         )
     return found
-
-
-def joined(parts: list[Episodes]) -> Episodes:
-    """The episodes of all `parts`, in order."""
-    return Episodes(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -84,7 +84,6 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         self._from_teacher = np.zeros(n, dtype=bool)  # and the teacher chose its context
         self._resetting = np.zeros(n, dtype=bool)  # the next step is a reset (NEXT_STEP)
         self._returns, self._lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
-        self._backlog: dict[int, list[Array]] = {}  # contexts in flight of a restored state
         self._channel.clear()
 
     def _checked_ahead(self, ahead: int | None) -> int:
@@ -198,23 +197,8 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         ids = np.repeat(rows, np.maximum(least - self._waiting[rows], 0))
         if len(ids) == 0:
             return
-        known = [i in self._backlog for i in ids.tolist()] if self._backlog else []
-        if any(known):
-            contexts = np.array([self._one(i) for i in ids.tolist()])
-        else:
-            contexts = self.curriculum.next_contexts(ids)
         np.add.at(self._waiting, ids, 1)
-        self._channel.send(ids, contexts)
-
-    def _one(self, environment: int) -> Array:
-        """The next context (d,) of one environment: from a restored state, or a new one."""
-        left = self._backlog.get(environment)
-        if not left:
-            return self.curriculum.next_contexts([environment])[0]
-        context = left.pop(0)
-        if not left:
-            del self._backlog[environment]
-        return context
+        self._channel.send(ids, self.curriculum.next_contexts(ids))
 
     def state_dict(self) -> dict[str, Any]:
         """The curriculum as numbers and text, for a checkpoint; see `Curriculum`."""
@@ -227,15 +211,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         from their beginning, at the same contexts, and then those that waited.
         """
         self.curriculum.load_state_dict(state_dict)
-        ids, contexts = self.curriculum.in_flight()
-        if ids.size and ids.max() >= self.num_envs:
-            raise ValueError(
-                f"state_dict must be of at most {self.num_envs} environments, as many as there "
-                f"are; it has contexts in flight of environment {ids.max()}"
-            )
-        self._backlog = {}
-        for i, context in zip(ids.tolist(), contexts, strict=True):
-            self._backlog.setdefault(i, []).append(context)
+        self.curriculum.restart_episodes()
         self._waiting[:] = 0
         self._playing[:] = False
         self._resetting[:] = False
