@@ -116,7 +116,7 @@ def test_table_as_json_and_csv(store, capsys):
     wanted = {
         *("experiment", "algorithm", "seeds", "success_median", "success_q10", "success_q90"),
         *("success_min", "reward_median", "iterations_to_50", "iterations_to_90"),
-        *("rollouts", "cpu_seconds"),
+        *("rollouts", "measuring_rollouts", "cpu_seconds"),
     }
     assert wanted <= set(rows[0])
     assert rows[0]["seeds"] == 2

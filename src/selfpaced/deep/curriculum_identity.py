@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from selfpaced.maths.arrays import check_kind, has_method
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.store.files import plain
 from selfpaced.types import Teacher, TeacherConfig
@@ -17,7 +17,7 @@ def started(
 ) -> Teacher:
     """`teacher`, started if it is a configuration; raise a ValueError if it is neither."""
     if context_space is not None:
-        check_kind("context_space", context_space, Box)
+        checked_space(context_space)
     if target is not None:
         check_kind("target", target, Gaussian)
     if has_method(teacher, "ask") and has_method(teacher, "tell"):

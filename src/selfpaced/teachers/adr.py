@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.started_teacher import StartedTeacher
@@ -57,7 +57,7 @@ class ADR:
 
     def start(self, context_space: Box, target: Gaussian) -> "ADRTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return ADRTeacher(self, context_space)
+        return ADRTeacher(self, checked_space(context_space))
 
 
 class ADRTeacher(StartedTeacher):

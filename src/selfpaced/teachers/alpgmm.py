@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.mixture import Mixture, fit_mixtures
 from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
@@ -63,7 +63,7 @@ class ALPGMM:
 
     def start(self, context_space: Box, target: Gaussian) -> "ALPGMMTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return ALPGMMTeacher(self, context_space)
+        return ALPGMMTeacher(self, checked_space(context_space))
 
 
 class ALPGMMTeacher(StartedTeacher):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.request_batching import RequestBatcher
@@ -64,7 +64,7 @@ class GoalGAN:
 
     def start(self, context_space: Box, target: Gaussian) -> "GoalGANTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return GoalGANTeacher(self, context_space)
+        return GoalGANTeacher(self, checked_space(context_space))
 
 
 class GoalGANTeacher(StartedTeacher):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.started_teacher import StartedTeacher
@@ -56,7 +56,7 @@ class PLR:
 
     def start(self, context_space: Box, target: Gaussian) -> "PLRTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return PLRTeacher(self, context_space)
+        return PLRTeacher(self, checked_space(context_space))
 
 
 class PLRTeacher(StartedTeacher):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.request_batching import RequestBatcher
@@ -54,7 +54,7 @@ class SaggRiac:
 
     def start(self, context_space: Box, target: Gaussian) -> "SaggRiacTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return SaggRiacTeacher(self, context_space)
+        return SaggRiacTeacher(self, checked_space(context_space))
 
 
 class SaggRiacTeacher(StartedTeacher):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
@@ -26,7 +26,7 @@ class UniformTeacher:
 
     def start(self, context_space: Box, target: Gaussian) -> "UniformSampler":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return UniformSampler(context_space)
+        return UniformSampler(checked_space(context_space))
 
 
 class UniformSampler(StartedTeacher):
