@@ -35,6 +35,7 @@ class Timed(gymnasium.vector.VectorWrapper):
     seconds = 0.0
 
     def step(self, actions):
+        """Step the environments and note how long it took."""
         begun = time.perf_counter()
         try:
             return self.env.step(actions)

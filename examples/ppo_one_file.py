@@ -28,7 +28,7 @@ from selfpaced import (
 ENVIRONMENT = "selfpaced.deep.environments:selfpaced/PointMass2D-v0"
 TARGET = Gaussian([2.5, 0.6], np.diag([0.05**2, 0.05**2]))  # position and width of the gate
 TEACHERS = {"threshold": SelfPacedThreshold(), "target": TargetTeacher()}
-ENVS, STEPS, MINIBATCHES, EPOCHS = 8, 300, 20, 10
+ENVS, STEPS, MINIBATCHES, EPOCHS, EVALUATION = 8, 300, 20, 10, 200
 GAMMA, LAMBDA, CLIP, LEARNING_RATE, MAX_NORM = 0.99, 0.95, 0.2, 3e-4, 0.5
 
 
@@ -176,10 +176,10 @@ def main(teacher="threshold", seed=0, steps=300_000, show=print):
         batch, seen, begun = collect(envs, agent, scale, seen, begun)
         update(agent, optimiser, batch, generator)
         if k % max(1, updates // 4) == 0:
-            outcomes = measure_on_target(vector(ENVS), agent.act, TARGET, 40, seed=1)
+            outcomes = measure_on_target(vector(ENVS), agent.act, TARGET, EVALUATION // 5, seed=1)
             success = outcomes.successes.mean()
             show(f"{k * ENVS * STEPS} steps: {success:.0%} on the target, {envs.curriculum!r}")
-    outcomes = measure_on_target(vector(ENVS), agent.act, TARGET, 200, seed=2)
+    outcomes = measure_on_target(vector(ENVS), agent.act, TARGET, EVALUATION, seed=2)
     success = float(outcomes.successes.mean())
     show(f"seed {seed}, {teacher}: success {success:.2f} on the target")
     return success

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfpaced import FunctionTask, experiment
+from selfpaced import Curriculum, FunctionTask, experiment
 from selfpaced.cli import main
 from selfpaced.testing import check_task, check_teacher
 
@@ -94,3 +94,56 @@ def test_tasks_and_teachers_of_the_examples_keep_the_contracts(name, monkeypatch
     else:
         gate = experiment("gate-precision").problem()
         check_teacher(example.TEACHER, gate.task.context_space, gate.target)
+
+
+def test_ppo_in_one_file_runs_with_a_curriculum(capsys):
+    pytest.importorskip("gymnasium", reason="needs the extra gym")
+    pytest.importorskip("torch", reason="needs the extra torch")
+    example = load("ppo_one_file")
+    example.STEPS, example.EPOCHS, example.EVALUATION = 110, 1, 8
+    success = example.main(steps=2 * 8 * 110)
+    assert 0.0 <= success <= 1.0
+    assert capsys.readouterr().out.count("on the target") == 3
+
+
+def test_a_batched_simulator_learns_from_a_curriculum():
+    pytest.importorskip("torch", reason="needs the extra torch")
+    example, shown = load("batched_simulator"), []
+    example.EPOCHS = 1
+    success, share = example.main(n=256, iterations=4, show=shown.append)
+    assert 0.0 <= success <= 1.0
+    assert 0.0 < share < 1.0
+    assert "256 contexts in flight" in shown[-1]
+
+
+def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path):
+    try:
+        import ray
+        import ray.rllib  # noqa: F401
+    except ImportError as error:
+        pytest.skip(f"needs the extra rllib, in an environment of its own: {error}")
+    ray.init(num_cpus=3, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    try:
+        example = load("rllib_curriculum")
+        import cloudpickle
+
+        cloudpickle.register_pickle_by_value(example)  # it is no module that workers could import
+        first, second = (example.CentralTeacher.remote(seed=seed) for seed in (0, 1))
+        algorithm = example.build(first, envs=2, batch=600, epochs=1)
+        for _ in range(2):
+            algorithm.train()
+        algorithm.save_to_path(tmp_path / "checkpoint")
+        algorithm.env_runner_group.stop()
+        saved = ray.get(first.state_dict.remote())
+        algorithm.stop()
+        again = example.build(second, envs=2, batch=600, epochs=1)
+        again.restore_from_path(tmp_path / "checkpoint")
+        episodes, where = ray.get(second.described.remote())
+        known = Curriculum(example.TEACHER, example.SPACE, example.TARGET)
+        known.load_state_dict(saved)
+        assert episodes > 0
+        again.train()
+        assert ray.get(second.described.remote())[0] > episodes
+        again.stop()
+    finally:
+        ray.shutdown()
