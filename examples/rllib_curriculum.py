@@ -40,8 +40,9 @@ class CentralTeacher:
     def next_context(self, environment):
         return self.curriculum.next_contexts([environment])[0]
 
-    def finished(self, environment, episode_return, success):
-        self.curriculum.finished([environment], [episode_return], [success])
+    def finished(self, environment, episode_return, success, context):
+        # An environment may still play a context from before a restore, so it says which.
+        self.curriculum.finished([environment], [episode_return], [success], [context])
 
     def state_dict(self):
         return self.curriculum.state_dict()
@@ -74,7 +75,8 @@ class Taught(gymnasium.Wrapper):
         self.total += float(reward)
         if ended or truncated:
             self.playing = False
-            self.teacher.finished.remote(self.number, self.total, float(info["is_success"]))
+            success = float(info["is_success"])
+            self.teacher.finished.remote(self.number, self.total, success, self.context)
         return seen, reward, ended, truncated, info
 
 

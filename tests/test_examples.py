@@ -119,31 +119,31 @@ def test_a_batched_simulator_learns_from_a_curriculum():
 def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path):
     try:
         import ray
-        import ray.rllib  # noqa: F401
+        import ray.rllib
     except ImportError as error:
         pytest.skip(f"needs the extra rllib, in an environment of its own: {error}")
+    import cloudpickle
+
     ray.init(num_cpus=3, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     try:
         example = load("rllib_curriculum")
-        import cloudpickle
-
         cloudpickle.register_pickle_by_value(example)  # it is no module that workers could import
         first, second = (example.CentralTeacher.remote(seed=seed) for seed in (0, 1))
         algorithm = example.build(first, envs=2, batch=600, epochs=1)
         for _ in range(2):
             algorithm.train()
         algorithm.save_to_path(tmp_path / "checkpoint")
-        algorithm.env_runner_group.stop()
         saved = ray.get(first.state_dict.remote())
         algorithm.stop()
         again = example.build(second, envs=2, batch=600, epochs=1)
         again.restore_from_path(tmp_path / "checkpoint")
-        episodes, where = ray.get(second.described.remote())
         known = Curriculum(example.TEACHER, example.SPACE, example.TARGET)
         known.load_state_dict(saved)
-        assert episodes > 0
+        known.restart_episodes()
+        assert known.episodes > 0
+        assert ray.get(second.state_dict.remote()) == known.state_dict()
         again.train()
-        assert ray.get(second.described.remote())[0] > episodes
+        assert ray.get(second.described.remote())[0] > known.episodes
         again.stop()
     finally:
         ray.shutdown()
