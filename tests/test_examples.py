@@ -1,12 +1,15 @@
 """The examples run and show what they say."""
 
 import importlib.util
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from selfpaced import Curriculum, FunctionTask, experiment
+from selfpaced import Box, Curriculum, FunctionTask, Gaussian, experiment
 from selfpaced.cli import main
 from selfpaced.testing import check_task, check_teacher
 
@@ -147,3 +150,18 @@ def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path):
         again.stop()
     finally:
         ray.shutdown()
+
+
+def test_the_teacher_in_the_manual_keeps_the_contract():
+    text = (EXAMPLES.parent / "docs" / "curricula.md").read_text()
+    (code,) = (block for block in text.split("```") if "class WideningTeacher" in block)
+    names = {"dataclass": dataclass, "np": np, "__name__": "manual"}
+    sys.modules["manual"] = module = ModuleType("manual")
+    try:
+        module.__dict__.update(names)
+        exec(code.removeprefix("python"), module.__dict__)
+        check_teacher(
+            module.Widening(), Box([0.0, -1.0], [1.0, 1.0]), Gaussian([0.9, 0], np.eye(2))
+        )
+    finally:
+        del sys.modules["manual"]

@@ -206,7 +206,7 @@ def train(
     learning, except in very short runs (see `Budget`). Measuring changes nothing that is learned.
     """
     found = find_experiment(problem) if isinstance(problem, str) else problem
-    if not isinstance(found, Experiment | Problem):
+    if not isinstance(found, Experiment | Problem):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
             "problem must be a Problem, an experiment or its name; "
             + (

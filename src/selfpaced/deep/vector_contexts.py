@@ -105,7 +105,8 @@ def channel_to(env: Any, apply: ApplyToRows | None) -> ContextChannel:
     """The channel to the vector environment `env`; raise a ValueError if there is none."""
     inner = env.unwrapped
     if callable(apply):
-        return FunctionChannel(lambda ids, contexts: apply(inner, ids, contexts))
+        function: Any = apply
+        return FunctionChannel(lambda ids, contexts: function(inner, ids, contexts))
     if apply is not None:
         method: Any = getattr(inner, apply, None)
         if not callable(method):

@@ -79,7 +79,7 @@ def text_row(group: Group) -> tuple[str, ...]:
 
 def _measuring(run: StoredRun) -> float:
     """Rollouts of a run's measurements; nan if its spec does not say how it was measured."""
-    problem = run.spec.get("problem") or {}
+    problem: dict[str, Any] = run.spec.get("problem", {})
     if "measure" not in problem:
         return np.nan
     every, rollouts, final = problem["measure"]
