@@ -108,12 +108,12 @@ def channel_to(env: Any, apply: ApplyToRows | None) -> ContextChannel:
         function: Any = apply
         return FunctionChannel(lambda ids, contexts: function(inner, ids, contexts))
     if apply is not None:
-        method: Any = getattr(inner, apply, None)
-        if not callable(method):
+        if not callable(getattr(inner, apply, None)):
             raise ValueError(
                 f"apply must name a method of {type(inner).__name__} that takes the numbers of "
                 f"environments and their next contexts, or be a function; got {apply!r}"
             )
+        method: Any = getattr(inner, apply)
         return FunctionChannel(lambda ids, contexts: method(ids, contexts))
     try:
         if isinstance(inner, gymnasium.vector.AsyncVectorEnv):
