@@ -125,7 +125,7 @@ def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path):
         import ray.rllib
     except ImportError as error:
         pytest.skip(f"needs the extra rllib, in an environment of its own: {error}")
-    import cloudpickle
+    from ray import cloudpickle
 
     ray.init(num_cpus=3, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     try:
