@@ -119,7 +119,7 @@ def test_a_batched_simulator_learns_from_a_curriculum():
     assert "256 contexts in flight" in shown[-1]
 
 
-def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path):
+def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path, monkeypatch):
     try:
         import ray
         import ray.rllib
@@ -130,6 +130,7 @@ def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path):
     ray.init(num_cpus=3, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     try:
         example = load("rllib_curriculum")
+        monkeypatch.setitem(sys.modules, "rllib_curriculum", example)
         cloudpickle.register_pickle_by_value(example)  # it is no module that workers could import
         first, second = (example.CentralTeacher.remote(seed=seed) for seed in (0, 1))
         algorithm = example.build(first, envs=2, batch=600, epochs=1)
