@@ -2,7 +2,7 @@
 
 A loop of your own over a Gymnasium vector environment, in the manner of single-file reference
 implementations. A point mass is steered through a narrow gate beside the straight way, which PPO
-does not learn on the target alone. Two to three minutes per run on one core:
+does not learn on the target alone. Some minutes per run on one core:
 
     python examples/ppo_one_file.py --seed 0
     python examples/ppo_one_file.py --seed 0 --teacher target
