@@ -116,7 +116,7 @@ def test_table_as_json_and_csv(store, capsys):
     wanted = {
         *("experiment", "algorithm", "seeds", "success_median", "success_q10", "success_q90"),
         *("success_min", "reward_median", "iterations_to_50", "iterations_to_90"),
-        *("rollouts", "cpu_seconds"),
+        *("rollouts", "measuring_rollouts", "cpu_seconds"),
     }
     assert wanted <= set(rows[0])
     assert rows[0]["seeds"] == 2
@@ -275,3 +275,21 @@ def test_wrong_words_get_one_clear_line_and_run_nothing(
     assert message in shown.err
     assert "Traceback" not in shown.err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_last_percentage_is_the_one_in_the_table(tmp_path):
+    """As it was the last measurement on the way, of fewer rollouts."""
+    from types import SimpleNamespace
+
+    from rich.console import Console
+
+    from selfpaced.cli.progress_bars import Bars
+
+    shown = io.StringIO()
+    bars = Bars(Console(file=shown))
+    job = SimpleNamespace(name="mine sprl seed 0", folder=tmp_path, iterations=5)
+    (tmp_path / "result.json").write_text(json.dumps({"target_success": 0.96}))
+    bars.planned(1, 0)
+    bars.progressed(job, 5, 0.89)
+    bars.finished(job, [])
+    assert "96% on the target" in shown.getvalue()

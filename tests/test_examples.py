@@ -1,12 +1,15 @@
 """The examples run and show what they say."""
 
 import importlib.util
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from selfpaced import FunctionTask, experiment
+from selfpaced import Box, Curriculum, FunctionTask, Gaussian, experiment
 from selfpaced.cli import main
 from selfpaced.testing import check_task, check_teacher
 
@@ -94,3 +97,72 @@ def test_tasks_and_teachers_of_the_examples_keep_the_contracts(name, monkeypatch
     else:
         gate = experiment("gate-precision").problem()
         check_teacher(example.TEACHER, gate.task.context_space, gate.target)
+
+
+def test_ppo_in_one_file_runs_with_a_curriculum(capsys):
+    pytest.importorskip("gymnasium", reason="needs the extra gym")
+    pytest.importorskip("torch", reason="needs the extra torch")
+    example = load("ppo_one_file")
+    example.STEPS, example.EPOCHS, example.EVALUATION = 110, 1, 8
+    success = example.main(steps=2 * 8 * 110)
+    assert 0.0 <= success <= 1.0
+    assert capsys.readouterr().out.count("on the target") == 3
+
+
+def test_a_batched_simulator_learns_from_a_curriculum():
+    pytest.importorskip("torch", reason="needs the extra torch")
+    example, shown = load("batched_simulator"), []
+    example.EPOCHS = 1
+    success, share = example.main(n=256, iterations=4, show=shown.append)
+    assert 0.0 <= success <= 1.0
+    assert 0.0 < share < 1.0
+    assert "256 contexts in flight" in shown[-1]
+
+
+def test_rllib_shares_one_teacher_and_goes_on_with_it_after_a_restore(tmp_path, monkeypatch):
+    try:
+        import ray
+        import ray.rllib
+    except ImportError as error:
+        pytest.skip(f"needs the extra rllib, in an environment of its own: {error}")
+    from ray import cloudpickle
+
+    ray.init(num_cpus=3, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    try:
+        example = load("rllib_curriculum")
+        monkeypatch.setitem(sys.modules, "rllib_curriculum", example)
+        cloudpickle.register_pickle_by_value(example)  # it is no module that workers could import
+        first, second = (example.CentralTeacher.remote(seed=seed) for seed in (0, 1))
+        algorithm = example.build(first, envs=2, batch=600, epochs=1)
+        for _ in range(2):
+            algorithm.train()
+        algorithm.save_to_path(tmp_path / "checkpoint")
+        saved = ray.get(first.state_dict.remote())
+        algorithm.stop()
+        again = example.build(second, envs=2, batch=600, epochs=1)
+        again.restore_from_path(tmp_path / "checkpoint")
+        known = Curriculum(example.TEACHER, example.SPACE, example.TARGET)
+        known.load_state_dict(saved)
+        known.restart_episodes()
+        assert known.episodes > 0
+        assert ray.get(second.state_dict.remote()) == known.state_dict()
+        again.train()
+        assert ray.get(second.described.remote())[0] > known.episodes
+        again.stop()
+    finally:
+        ray.shutdown()
+
+
+def test_the_teacher_in_the_manual_keeps_the_contract():
+    text = (EXAMPLES.parent / "docs" / "curricula.md").read_text()
+    (code,) = (block for block in text.split("```") if "class WideningTeacher" in block)
+    names = {"dataclass": dataclass, "np": np, "__name__": "manual"}
+    sys.modules["manual"] = module = ModuleType("manual")
+    try:
+        module.__dict__.update(names)
+        exec(code.removeprefix("python"), module.__dict__)
+        check_teacher(
+            module.Widening(), Box([0.0, -1.0], [1.0, 1.0]), Gaussian([0.9, 0], np.eye(2))
+        )
+    finally:
+        del sys.modules["manual"]

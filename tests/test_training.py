@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, train
+from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, Samples, train
 from selfpaced.maths.randomness import generator_state, measuring, restored_generator, streams_of
+from selfpaced.teachers import TEACHERS
 
 BOXES = Box([0.0], [1.0]), Box([-1.0, -1.0], [1.0, 1.0])
 TARGET = Gaussian([0.9], [[1e-3]])
@@ -136,3 +137,60 @@ def test_wrong_names_and_missing_numbers_are_explained(arguments, message):
 def test_iterations_must_be_positive():
     with pytest.raises(ValueError, match="iterations must be a whole number of at least 1; got 0"):
         train("gate-precision", "sprl", iterations=0)
+
+
+def test_measuring_takes_no_more_rollouts_than_learning_unless_asked():
+    """As it took five times as many in a short run."""
+    run = train(Problem(task(good), TARGET), SPRL(n_samples=10, buffer_size=2), iterations=60)
+    assert run.rollouts == 610
+    assert 0 < run.measuring_rollouts <= run.rollouts
+    assert f"610 rollouts and {run.measuring_rollouts} to measure" in repr(run)
+    asked = {"measure_every": 20, "measure_rollouts": 30, "final_rollouts": 40}
+    other = train(
+        Problem(task(good), TARGET), SPRL(n_samples=10, buffer_size=2), iterations=60, **asked
+    )
+    assert other.measuring_rollouts == 3 * 30 + 2 * 40
+    measured = [r["iteration"] for r in other.records if "target_reward" in r]
+    assert measured == [20, 40, 60]
+    np.testing.assert_array_equal(other.policy.mean([0.9]), run.policy.mean([0.9]))
+    with pytest.raises(ValueError, match="measure_rollouts must be a whole number of at least 1"):
+        train(Problem(task(good), TARGET), SPRL(), iterations=1, measure_rollouts=0)
+
+
+def test_experiments_are_measured_as_they_say():
+    run = train("gate-precision", "sprl", iterations=7, final_rollouts=20)
+    assert run.measuring_rollouts == 100 + 2 * 20 + 10  # ten trajectories
+
+
+def test_samples_may_leave_out_successes():
+    samples = Samples(np.zeros((3, 1)), np.zeros((3, 2)), np.zeros(3))
+    assert np.isnan(samples.successes).all()
+    assert samples.successes.shape == (3,)
+    learner = SPRL(n_samples=10, buffer_size=1).learner(Problem(task(good), TARGET))
+    contexts, thetas = learner.ask(np.random.default_rng(0))
+    assert learner.tell(Samples(contexts, thetas, good(contexts, thetas)))
+
+
+def test_what_is_no_problem_is_named_with_what_to_write():
+    with pytest.raises(ValueError, match=r"write Problem\(FunctionTask\(...\), target=Gaussian"):
+        train(task(good), SPRL(), iterations=1)
+    with pytest.raises(ValueError, match="problem must be a Problem, an experiment or its name"):
+        train(None, SPRL(), iterations=1)
+    with pytest.raises(ValueError, match=r"such as 0.01 \* np.eye\(2\); got the number 0.01"):
+        Gaussian([0.0, 1.0], 0.01)
+    with pytest.raises(ValueError, match=r"such as np.diag\(\[1.0, 2.0\]\); got the vector"):
+        Gaussian([0.0, 1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", sorted(TEACHERS))
+def test_a_list_as_space_is_named_with_what_to_write(name):
+    with pytest.raises(ValueError, match=r"context_space must be a Box, such as Box\(\[0, 0\]"):
+        TEACHERS[name].start([[0.0], [1.0]], TARGET)
+
+
+def test_a_star_import_leaves_other_peoples_ppo_alone():
+    import selfpaced
+
+    assert "PPO" not in selfpaced.__all__
+    assert selfpaced.PPO.__name__ == "PPO"
+    assert "PPO" in dir(selfpaced)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from selfpaced.deep.contextual_env import ContextualEnv as ContextualEnv
+    from selfpaced.deep.curriculum import Curriculum as Curriculum
     from selfpaced.deep.curriculum_callback import CurriculumCallback as CurriculumCallback
+    from selfpaced.deep.curriculum_vector_env import CurriculumVectorEnv as CurriculumVectorEnv
+    from selfpaced.deep.evaluation import measure_on_target as measure_on_target
     from selfpaced.deep.gym_task import GymTask as GymTask
     from selfpaced.deep.ppo import PPO as PPO
     from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
@@ -65,7 +68,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "deep.curriculum": ("Curriculum",),
     "deep.curriculum_callback": ("CurriculumCallback",),
+    "deep.curriculum_vector_env": ("CurriculumVectorEnv",),
+    "deep.evaluation": ("measure_on_target",),
     "deep.gym_task": ("GymTask",),
     "deep.ppo": ("PPO",),
     "deep.contextual_env": ("ContextualEnv",),
@@ -140,7 +146,9 @@ _HOMES = {
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_MODULE_OF]  # pyright: ignore[reportUnsupportedDunderAll]
+# `from selfpaced import *` must not replace the PPO of Stable-Baselines3 or RLlib.
+_NOT_STARRED = {"PPO"}
+__all__ = ["__version__", *(_MODULE_OF.keys() - _NOT_STARRED)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
@@ -189,4 +197,4 @@ def _fields(found: type) -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *_MODULE_OF])

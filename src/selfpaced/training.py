@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -11,11 +11,11 @@ from threadpoolctl import threadpool_limits
 from selfpaced.experiments import Experiment, find_experiment
 from selfpaced.experiments.experiment import MEASUREMENTS, check_algorithm
 from selfpaced.experiments.optional_packages import check_installed
-from selfpaced.maths.arrays import Array, check_at_least, mean_of_known
+from selfpaced.maths.arrays import Array, check_at_least, has_method, mean_of_known
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
 from selfpaced.tasks.threads import processors, sharing_threads
-from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Training
+from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Task, Training
 
 FINAL_TRAJECTORIES = 10  # trajectories of the final policy that every run keeps for figures
 
@@ -28,10 +28,29 @@ class Budget:
     """Updates of the run."""
     measure_every: int = 1
     """Iterations between two measurements on the target."""
-    measure_rollouts: int = 100
-    """Rollouts of every measurement on the target."""
-    final_rollouts: int = 500
-    """Rollouts of the last measurement."""
+    measure_rollouts: int | None = 100
+    """Rollouts of every measurement on the target.
+
+    None: half as many as were learned from since the measurement before, but at most 100; with
+    fewer than 10, measuring waits until more has been learned.
+    """
+    final_rollouts: int | None = 500
+    """Rollouts of the last measurement, on the target and again at its mean.
+
+    None: a quarter of those that were learned from, from 50 to 500.
+    """
+
+    def rollouts_of_measurement(self, learned: int) -> int:
+        """Rollouts of a measurement, after `learned` rollouts since the one before; 0: wait."""
+        if self.measure_rollouts is not None:
+            return self.measure_rollouts
+        return min(learned // 2, 100) if learned >= 20 else 0
+
+    def rollouts_at_the_end(self, learned: int) -> int:
+        """Rollouts of the last measurement, after `learned` rollouts in all."""
+        if self.final_rollouts is not None:
+            return self.final_rollouts
+        return min(max(learned // 4, 50), 500)
 
 
 class Recorder(Protocol):
@@ -72,17 +91,22 @@ def train_to_end(
     # Linear algebra gets one thread: on matrices this small a second thread only waits, and it
     # waits long if other runs use the processors.
     with threadpool_limits(1, user_api="blas"), sharing_threads(threads):
+        learned = training.spent.rollouts  # until the last measurement
         for iteration in range(recorder.next_iteration, budget.iterations + 1):
             record: Record = {"iteration": iteration, **training.advance()}
+            spent, rollouts = training.spent.rollouts, 0
             if iteration % budget.measure_every == 0:
-                rng = measuring(streams.measure, iteration)
-                outcomes = measure_on_target(training, problem, budget.measure_rollouts, rng)
+                rollouts = budget.rollouts_of_measurement(spent - learned)
+            if rollouts:
+                rng, learned = measuring(streams.measure, iteration), spent
+                outcomes = measure_on_target(training, problem, rollouts, rng)
                 record["target_success"] = mean_of_known(outcomes.successes)
                 record["target_reward"] = float(outcomes.rewards.mean())
             recorder.record(record)
             recorder.checkpoint_if_due(training)
             progress(record)
-        return _final(training, problem, measuring(streams.measure, 0), budget.final_rollouts)
+        rollouts = budget.rollouts_at_the_end(training.spent.rollouts)
+        return _final(training, problem, measuring(streams.measure, 0), rollouts)
 
 
 def measure_on_target(
@@ -115,12 +139,17 @@ class Run:
     final: Final
     """The last measurement on the target."""
     cpu_seconds: float
-    """CPU time that learning took."""
+    """CPU time that learning and measuring took."""
+    rollouts: int = 0
+    """Rollouts that were learned from."""
+    measuring_rollouts: int = 0
+    """Rollouts that measuring took, besides: on the target, at its mean, and for figures."""
 
     def __repr__(self) -> str:
         return (
             f"Run({len(self.records)} iterations, success {self.success:.2f} and mean reward "
-            f"{self.reward:.4g} on the target, {self.cpu_seconds:.1f} CPU s)"
+            f"{self.reward:.4g} on the target, {self.rollouts} rollouts and "
+            f"{self.measuring_rollouts} to measure, {self.cpu_seconds:.1f} CPU s)"
         )
 
     @property
@@ -165,6 +194,9 @@ def train(
     *,
     seed: int = 0,
     iterations: int | None = None,
+    measure_every: int | None = None,
+    measure_rollouts: int | None = None,
+    final_rollouts: int | None = None,
     progress: Callable[[Record], None] = _ignore,
     threads: int | None = None,
 ) -> Run:
@@ -175,8 +207,23 @@ def train(
     `iterations` must be given for a problem of your own. `progress` is called with the record of
     every iteration. Tasks that can simulate rows side by side (those in MuJoCo) use `threads`
     threads, by default all processors; results do not depend on the number.
+
+    The policy is measured on the target every `measure_every` iterations with `measure_rollouts`
+    rollouts, and at the end with `final_rollouts`. Left out, they are the experiment's; for a
+    problem of your own it is measured about 50 times, and measuring takes no more rollouts than
+    learning, except in very short runs (see `Budget`). Measuring changes nothing that is learned.
     """
     found = find_experiment(problem) if isinstance(problem, str) else problem
+    if not isinstance(found, Experiment | Problem):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(
+            "problem must be a Problem, an experiment or its name; "
+            + (
+                f"write Problem({type(found).__name__}(...), target=Gaussian(...)) around a task; "
+                if has_method(found, "evaluate")
+                else ""
+            )
+            + f"got {found!r}"
+        )
     if isinstance(found, Experiment):
         config = found.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
         budget = budget_of(found, found.iterations if iterations is None else iterations)
@@ -191,7 +238,19 @@ def train(
             raise ValueError("iterations must be given for a problem of your own; got None")
         config, built = algorithm, found
         length = check_at_least("iterations", iterations, 1)
-        budget = Budget(iterations=length, measure_every=max(1, length // MEASUREMENTS))
+        budget = Budget(
+            iterations=length,
+            measure_every=max(1, length // MEASUREMENTS),
+            measure_rollouts=None,
+            final_rollouts=None,
+        )
+    given = {
+        "measure_every": measure_every,
+        "measure_rollouts": measure_rollouts,
+        "final_rollouts": final_rollouts,
+    }
+    chosen = {name: check_at_least(name, n, 1) for name, n in given.items() if n is not None}
+    budget = replace(budget, **chosen)
     check_algorithm("algorithm", config)
     check_installed(built.task)
     check_installed(config)
@@ -200,8 +259,40 @@ def train(
     started = time.process_time()
     training = config.start(built, streams)
     recorder = MemoryRecorder()
-    final = train_to_end(training, built, streams, budget, recorder, progress, threads=threads)
-    return Run(training.policy, recorder.records, final, time.process_time() - started)
+    measured = _CountedMeasurements(training)
+    final = train_to_end(
+        cast(Training, measured), built, streams, budget, recorder, progress, threads=threads
+    )
+    return Run(
+        policy=training.policy,
+        records=recorder.records,
+        final=final,
+        cpu_seconds=time.process_time() - started,
+        rollouts=training.spent.rollouts,
+        measuring_rollouts=measured.rollouts,
+    )
+
+
+class _CountedMeasurements:
+    """A training that counts the rollouts of its measurements."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        self.rollouts = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._training, name)
+
+    def measure(
+        self, contexts: Array, rng: np.random.Generator, task: Task | None = None
+    ) -> Outcomes:
+        self.rollouts += len(contexts)
+        return self._training.measure(contexts, rng, task)
+
+    def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array | None:
+        found = self._training.trajectories(contexts, rng)
+        self.rollouts += 0 if found is None else len(contexts)
+        return found
 
 
 def budget_of(experiment: Experiment, iterations: int) -> Budget:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,12 @@ class Samples:
     """(n, d_theta): the policy parameters that were tried."""
     rewards: Array
     """(n,): the return of each rollout."""
-    successes: Array
-    """(n,): as in `Outcomes`."""
+    successes: Array = None  # pyright: ignore[reportAssignmentType]
+    """(n,): as in `Outcomes`; left out, all are unknown."""
+
+    def __post_init__(self) -> None:
+        if cast(Array | None, self.successes) is None:
+            object.__setattr__(self, "successes", np.full(len(self.rewards), np.nan))
 
     def __len__(self) -> int:
         return len(self.rewards)

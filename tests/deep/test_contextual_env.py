@@ -277,3 +277,99 @@ def test_a_stepwise_task_ends_after_its_steps_without_anybodys_limit():
     ends = [env.step(np.zeros(2))[2:4] for _ in range(PointMass2D.steps)]
     assert ends[:-1] == [(False, False)] * (PointMass2D.steps - 1)
     assert ends[-1] == (False, True)
+
+
+class Deaf(gymnasium.Env):
+    """An environment that ignores contexts, and one that overwrites them."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def __init__(self):
+        self.gravity = 9.8
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.gravity = 9.8
+        return np.zeros(1), {}
+
+    def step(self, action):
+        return np.zeros(1), 1.0, True, False, {}
+
+
+ONE = Box([0.0], [5.0])
+
+
+def test_an_environment_that_ignores_contexts_is_named_once():
+    env = ContextualEnv(Deaf(), ONE)
+    with pytest.warns(UserWarning, match=r"Deaf.reset did not look at options\['context'\]"):
+        env.reset()
+    env.reset()  # and not again: warnings are errors here
+    with pytest.warns(UserWarning, match="Deaf.reset has overwritten the attribute 'gravity'"):
+        ContextualEnv(Deaf(), ONE, apply="gravity").reset()
+
+
+def test_an_environment_that_takes_contexts_is_not_warned_about(recwarn):
+    for apply in ("gravity", "set_gravity", None, lambda env, c: setattr(env, "gravity", c)):
+        made(apply).reset()
+    ContextualEnv(Deaf(), ONE, check_context=False).reset()  # says that it takes them otherwise
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda options: options["context"],
+        lambda options: options.get("context"),
+        lambda options: options.pop("context", None),
+        lambda options: "context" in options,
+        lambda options: {**options},
+        lambda options: dict(options),
+        lambda options: list(options.items()),
+        lambda options: options.copy(),
+    ],
+)
+def test_every_way_to_read_the_options_counts(look, recwarn):
+    class Reads(Deaf):
+        def reset(self, *, seed=None, options=None):
+            look(options)
+            return super().reset(seed=seed)
+
+    ContextualEnv(Reads(), ONE).reset()
+    assert not recwarn.list
+
+
+def test_success_comes_from_the_end_the_return_or_a_function():
+    def successes(success):
+        env = made(success=success)
+        env.reset(seed=0, options={"context": [0.5, 4.0]})
+        found = []
+        while True:
+            _, _, ended, _, info = env.step(None)
+            found.append((ended, info["episode_return"], info["episode_success"]))
+            if ended:
+                return found
+
+    assert all(success == ended for ended, _, success in successes("terminated"))
+    assert all(success == (total >= 7.0) for _, total, success in successes(7.0))
+    both = successes(lambda info: info["terminated"] and info["episode_return"] > 3.0)
+    assert [success for _, _, success in both] == [
+        ended and total > 3.0 for ended, total, _ in both
+    ]
+    assert all(np.isnan(success) for _, _, success in successes(None))
+    with pytest.raises(ValueError, match="success must be the name of an entry of info"):
+        made(success=[1.0])
+
+
+def test_a_list_as_context_space_is_named():
+    with pytest.raises(ValueError, match=r"context_space must be a Box, such as Box\(\[0, 0\]"):
+        ContextualEnv(Physics(), [[0, 1], [0, 1]])
+
+
+def test_a_teacher_that_needs_successes_says_so_before_anything_is_trained():
+    from selfpaced import CurriculumCallback, Gaussian, SelfPacedThreshold
+
+    env = DummyVecEnv([lambda: made(success=None)])
+    teacher = SelfPacedThreshold().start(SPACE, Gaussian([0.5, 5.0], np.diag([0.1, 0.1])))
+    with pytest.raises(ValueError, match=r"or judge by the return: SelfPacedThreshold\(judged_by"):
+        CurriculumCallback(teacher).attach(env)

@@ -6,6 +6,8 @@ import pytest
 from selfpaced import Box, Gaussian, Logbook, SelfPacedThreshold
 from selfpaced.cli import main
 from selfpaced.report.data import stored_runs
+from selfpaced.report.reproduce_commands import commands_of
+from selfpaced.store.experiment_info import read_infos
 from selfpaced.store.locking import Locked
 from selfpaced.store.packed import read_packed
 from selfpaced.store.status import status
@@ -78,3 +80,13 @@ def test_an_empty_one_cannot_be_finished_and_another_target_is_another_run(tmp_p
             target=Gaussian([0.1, 1.5], 0.01 * np.eye(2)),
             teacher=SelfPacedThreshold(),
         )
+
+
+def test_a_logbook_run_shows_no_nan_and_no_command_that_cannot_work(tmp_path, capsys):
+    with logbook(tmp_path) as book:
+        book(record(1))
+        book.finish(success=0.9)
+    assert main(["table", str(tmp_path)]) == 0
+    assert "nan" not in capsys.readouterr().out
+    (command,) = commands_of([], read_infos(tmp_path)["mine"], None)
+    assert command.startswith("# These runs were made by a program of their own")

@@ -124,7 +124,7 @@ def test_torchs_thread_count_and_generator_are_left_alone():
 def test_a_task_without_successes_is_refused():
     gan = teacher(first_steps=5)
     contexts = gan.ask(3, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="successes must be given for GoalGAN"):
+    with pytest.raises(ValueError, match="successes must be numbers for GoalGAN"):
         gan.tell(contexts, np.ones(3), np.full(3, np.nan))
     with pytest.raises(ValueError, match="noise must be above 0"):
         GoalGAN(noise=0.0)

@@ -13,6 +13,7 @@ from rich.progress import (
 
 from selfpaced.cli.speech import say
 from selfpaced.engines.job import Job
+from selfpaced.store.files import read_json
 from selfpaced.sweep import Collector
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Bars(Collector):
         self._done += 1
         self._progress.update(self._all, completed=self._done)
         if not self._live:
-            known = self._success.get(job.name)
+            known = read_json(job.folder / "result.json").get("target_success")  # as in the table
             success = f", {known:.0%} on the target" if known is not None and known == known else ""
             self._say(f"{self._done}/{self._count} {job.name}{success}")
 

@@ -30,6 +30,8 @@ class ContextQueue:
     """True if the current context was queued; False for the default, or one given to a reset."""
     current: Array
     """(d,): the context of the current episode."""
+    defines_success: bool = True
+    """Batched episodes always say whether they have succeeded."""
 
     def __init__(self, bounds: Box, context: ArrayLike | Gaussian | None = None) -> None:
         self.bounds = bounds

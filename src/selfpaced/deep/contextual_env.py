@@ -4,14 +4,20 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownVariableType=false
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selfpaced.deep.context_effect import (
+    WatchedOptions,
+    warn_unless_attribute_kept,
+    warn_unless_option_taken,
+)
 from selfpaced.deep.context_queue import ContextQueue
+from selfpaced.deep.success_rule import SuccessRule, checked_rule, success_of
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
@@ -23,8 +29,6 @@ CHANGING_NOTHING = (  # wrappers that change neither observations, nor actions, 
 )
 Apply = str | Callable[[Any, Array], None] | None
 """How a context reaches the environment; see `ContextualEnv`."""
-Succeeded = str | Callable[[Mapping[str, Any]], bool]
-"""How success is read from `info`; see `ContextualEnv`."""
 
 
 class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordConstructorArgs):
@@ -51,9 +55,12 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     number if it holds one); or of a method, which is called; or a function of (environment,
     context); or None, for `reset(options={"context": c})`. `context`: the default context, or a
     `Gaussian` to draw it from; the middle of the context space if not given. `observe_context`:
-    append the context to observations, scaled to [-1, 1]. `success`: the entry of `info` that says
-    at the end of an episode whether it succeeded, or a function of `info` that does. The function
-    is called at every step, and its last answer counts.
+    append the context to observations, scaled to [-1, 1]. `success`: what counts as a success at
+    the end of an episode: the name of an entry of `info` that says it; "terminated", if episodes
+    that end by themselves have succeeded; a number, which the return must reach; or a function of
+    `info`, which then has "episode_return" and "terminated", too. The function is called at every
+    step, and its last answer counts. None: there are no successes. `check_context`: warn at the
+    first reset if the environment did not take the context, or has overwritten it.
 
     Every `info` has the "context" of its episode, exactly as it was applied. After a step it also
     has "episode_return" and "episode_success" so far (nan if `info` has no such entry). Those of
@@ -73,7 +80,8 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         apply: Apply = None,
         context: ArrayLike | Gaussian | None = None,
         observe_context: bool = False,
-        success: Succeeded = "is_success",
+        success: SuccessRule = "is_success",
+        check_context: bool = True,
     ) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(  # so that a spec can make it again
             self,
@@ -82,13 +90,20 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
             context=context,
             observe_context=observe_context,
             success=success,
+            check_context=check_context,
         )
         gymnasium.Wrapper.__init__(self, env)
         self.bounds = _bounds(env, context_space)
         self.context_space = gymnasium.spaces.Box(
             self.bounds.low, self.bounds.high, dtype=np.float64
         )
-        self._apply, self._success = _applied_by(apply, env, self.bounds.dimension), success
+        self._apply = _applied_by(apply, env, self.bounds.dimension)
+        self._success = checked_rule(success)
+        self._check_context = check_context  # until the first reset
+        # The attribute that contexts are set to, if they are.
+        self._attribute = apply if isinstance(apply, str) else None
+        if self._attribute is not None and callable(getattr(env.unwrapped, self._attribute)):
+            self._attribute = None
         self._queue = ContextQueue(self.bounds, context)
         self._return = 0.0
         self._observe_context = observe_context
@@ -143,12 +158,27 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
             self._queue.seed(seed)
         context = self._queue.next(None if options is None else options.get("context"))
         if self._apply is None:
-            options = {**(options or {}), "context": context.copy()}
+            options = WatchedOptions({**(options or {}), "context": context.copy()})
         else:
             self._apply(context.copy())
         self._return = 0.0
         observation, info = self.env.reset(seed=seed, options=options)
+        if self._check_context:
+            self._check_context = False
+            self._warn_if_ignored(options, context)
         return self._observed(observation), {**info, "context": context.copy()}
+
+    def _warn_if_ignored(self, options: dict[str, Any] | None, context: Array) -> None:
+        """Warn if the reset that has just been did not take the context."""
+        if isinstance(options, WatchedOptions):
+            warn_unless_option_taken(options, self.env.unwrapped)
+        elif self._attribute is not None:
+            warn_unless_attribute_kept(self.env.unwrapped, self._attribute, context)
+
+    @property
+    def defines_success(self) -> bool:
+        """False if it was told, by `success=None`, that there are no successes."""
+        return self._success is not None
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step the environment; add context, return and success of the episode to `info`."""
@@ -158,16 +188,9 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
             **info,
             "context": self._queue.current.copy(),
             "episode_return": self._return,
-            "episode_success": self._succeeded(info),
+            "episode_success": success_of(self._success, info, self._return, ended),
         }
         return self._observed(observation), reward, ended, truncated, info
-
-    def _succeeded(self, info: Mapping[str, Any]) -> float:
-        """1 for success, 0 for failure, nan if `info` does not say."""
-        if callable(self._success):
-            return float(self._success(info))
-        found = info.get(self._success)
-        return np.nan if found is None else float(found)
 
     def _observed(self, observation: Any) -> Any:
         """`observation`, with the context appended if it shall be observed."""
@@ -187,7 +210,11 @@ def _bounds(env: Any, given: Box | gymnasium.spaces.Box | None) -> Box:
             raise ValueError(
                 "context_space must be given for an environment without one of its own; got None"
             ) from None
-    return found if isinstance(found, Box) else Box(found.low, found.high)
+    if isinstance(found, Box):
+        return found
+    if not isinstance(found, gymnasium.spaces.Box):
+        raise ValueError(f"context_space must be a Box, such as Box([0, 0], [1, 1]); got {found!r}")
+    return Box(found.low, found.high)
 
 
 def _applied_by(apply: Apply, env: Any, dimension: int) -> Callable[[Array], None] | None:

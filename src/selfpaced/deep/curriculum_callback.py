@@ -6,29 +6,16 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
-from selfpaced.learners.episodic import described
+from selfpaced.deep.curriculum import Curriculum
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
-from selfpaced.maths.box import Box
-from selfpaced.maths.randomness import generator_state, restored_generator
 from selfpaced.store.compatibility import upgraded_state
 from selfpaced.store.files import npz_bytes, read_npz, write_atomically
-from selfpaced.types import State, Teacher, part_of, prefixed
-
-
-class Episodes(NamedTuple):
-    """Finished episodes, one per row."""
-
-    contexts: Array
-    """(n, d): the context of each episode."""
-    returns: Array
-    """(n,): the sum of each episode's rewards."""
-    successes: Array
-    """(n,): 1 for success, 0 for failure; nan where the environment does not define success."""
+from selfpaced.types import State, Teacher
 
 
 class CurriculumCallback(BaseCallback):
@@ -52,17 +39,16 @@ class CurriculumCallback(BaseCallback):
     Stable-Baselines3 does not save environments: a loaded training begins with new episodes, at
     the contexts that were waiting.
 
-    `teacher`: what chooses the contexts. `seed`: of the teacher's draws, or a generator.
-    `ahead`: contexts that wait in every environment; the teacher's newest choice is used after as
-    many episodes. `record_every`: episodes between two records of the curriculum, which go to
-    Stable-Baselines3's logger (as "curriculum/...") and to `record`. `record`: a function of the
-    record, for example a `Logbook`, which keeps it in a store.
+    `teacher`: what chooses the contexts, started: `SelfPacedThreshold().start(space, target)`.
+    `seed`: of the teacher's draws, or a generator. `ahead`: contexts that wait in every
+    environment; the teacher's newest choice is used after as many episodes. `record_every`:
+    episodes between two records of the curriculum, which go to Stable-Baselines3's logger (as
+    "curriculum/...") and to `record`. `record`: a function of the record, for example a `Logbook`,
+    which keeps it in a store.
     """
 
-    teacher: Teacher
-    """What chooses the contexts."""
-    episodes: int
-    """Episodes finished so far."""
+    curriculum: Curriculum
+    """The teacher, and the contexts that it has handed out."""
 
     def __init__(
         self,
@@ -74,16 +60,12 @@ class CurriculumCallback(BaseCallback):
         record: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         super().__init__()
-        self.teacher = teacher
-        self.episodes = 0
-        self._rng = np.random.default_rng(seed)
+        self.curriculum = Curriculum(
+            teacher, seed=seed, record_every=record_every, record=self._write_record
+        )
         self._ahead = check_at_least("ahead", ahead, 1)
-        self._record_every = check_at_least("record_every", record_every, 1)
         self._record = record
-        self._ended: list[Episodes] = []  # since the last record
-        self._records = 0
         self._environments: Any = None
-        self._bounds: Box | None = None  # of the environments' contexts
         # One entry per environment before `attach` and outside of `learn`; otherwise empty,
         # because the environments' queues hold the contexts.
         self._waiting: list[Array] = []
@@ -91,13 +73,23 @@ class CurriculumCallback(BaseCallback):
     def __repr__(self) -> str:
         return f"CurriculumCallback({self.teacher!r}, {self.episodes} episodes)"
 
+    @property
+    def teacher(self) -> Teacher:
+        """What chooses the contexts."""
+        return self.curriculum.teacher
+
+    @property
+    def episodes(self) -> int:
+        """Episodes finished so far."""
+        return self.curriculum.episodes
+
     def attach(self, environments: Any) -> None:
         """Fill the queues of `environments`, a vector environment of `ContextualEnv`s.
 
         `learn` does this only after its first reset; call it earlier if you reset yourself.
         """
         try:
-            self._bounds = environments.get_attr("bounds")[0]
+            bounds = environments.get_attr("bounds")[0]
         except (AttributeError, EOFError) as error:  # in this process, or in one of its children
             raise ValueError("environments must be wrapped in ContextualEnv") from error
         if self._waiting and len(self._waiting) != environments.num_envs:
@@ -105,11 +97,17 @@ class CurriculumCallback(BaseCallback):
                 f"environments must be as many as the state has: {len(self._waiting)}; "
                 f"got {environments.num_envs}"
             )
+        if not all(environments.get_attr("defines_success")):
+            self.curriculum.expect_no_successes()
         self._environments = environments
+        if self.curriculum.context_space is None:  # an error in another process is hard to read
+            self.curriculum.context_space = bounds
         # Another callback may have left contexts there, which this teacher did not choose.
         none_each = [np.zeros((0, 0))] * environments.num_envs
+        self.curriculum.abandoned(self.curriculum.in_flight()[0])
         for i, contexts in enumerate(self._waiting or none_each):
             environments.env_method("set_wrapper_attr", "waiting_contexts", contexts, indices=i)
+            self.curriculum.put_in_flight(np.full(len(contexts), i), contexts)
         self.resume()
         self._fill_to(self._ahead + 1)  # the first reset takes one
 
@@ -122,7 +120,21 @@ class CurriculumCallback(BaseCallback):
             # learn() has reset them at contexts that the teacher did not choose: those episodes
             # are dropped before their first step.
             self._reset_environments()
+        self._forget_cut_episodes()
         self._fill_to(self._ahead)
+
+    def _forget_cut_episodes(self) -> None:
+        """Forget contexts of episodes that a reset has cut short.
+
+        In flight are the context that an environment plays now, and those that wait.
+        """
+        flying = np.bincount(
+            self.curriculum.in_flight()[0], minlength=self._environments.num_envs
+        ).tolist()
+        waiting = [len(contexts) + 1 for contexts in self.waiting_contexts]
+        self.curriculum.abandoned(
+            [i for i, known in enumerate(waiting) for _ in range(flying[i] - known)]
+        )
 
     def _on_training_end(self) -> None:
         """Pause the queues, so that evaluations in the same environments do not use them up."""
@@ -165,80 +177,58 @@ class CurriculumCallback(BaseCallback):
         return True
 
     def _finish(self, ended: IntArray, infos: list[dict[str, Any]]) -> None:
-        """Tell the teacher of the episodes that `ended` (k,), and record them when it is time."""
-        episodes = Episodes(
-            np.array([info["context"] for info in infos]),
-            np.array([info["episode_return"] for info in infos]),
-            np.array([info["episode_success"] for info in infos]),
+        """Tell the teacher of the episodes that `ended` (k,)."""
+        self.curriculum.finished(
+            ended,
+            returns=np.array([info["episode_return"] for info in infos]),
+            successes=np.array([info["episode_success"] for info in infos]),
+            contexts=np.array([info["context"] for info in infos]),
         )
-        for i, context, value in zip(ended, episodes.contexts, episodes.returns, strict=True):
-            if not np.isfinite(value):
-                raise ValueError(
-                    f"returns must be finite; environment {i} returned {value} at the context "
-                    f"{context.tolist()}"
-                )
-        self.teacher.tell(*episodes)
-        self._ended.append(episodes)
-        self.episodes += len(infos)
-        if self.episodes // self._record_every > self._records:
-            self._records = self.episodes // self._record_every
-            self._write_record(joined(self._ended))
-            self._ended = []
 
     def _queue(self, indices: Iterable[int]) -> None:
         """Ask the teacher for one context per entry of `indices`, which may repeat; queue them."""
         wanted = list(indices)
         if not wanted:
             return
-        asked = self.teacher.ask(len(wanted), self._rng)
-        if self._bounds is not None:  # an error in another process would be hard to read
-            asked = self._bounds.check("contexts", asked)
-        for i, context in zip(wanted, asked, strict=True):
+        for i, context in zip(wanted, self.curriculum.next_contexts(wanted), strict=True):
             self._environments.env_method("queue_contexts", context[None], indices=i)
 
-    def _write_record(self, episodes: Episodes) -> None:
+    def _write_record(self, found: dict[str, Any]) -> None:
         """Log and record rewards, successes and contexts since the last record."""
-        found: dict[str, Any] = {
-            "rollouts": self.episodes,
-            "reward": float(episodes.returns.mean()),
-            "success": float(episodes.successes.mean()),
-            **described(getattr(self.teacher, "context_distribution", None), episodes.contexts),
-        }
-        for name in ("reward", "success"):
-            self.logger.record(f"curriculum/{name}", found[name])
+        for name in ("reward", "success", "threshold"):
+            if name in found:
+                self.logger.record(f"curriculum/{name}", found[name])
         for k, (mean, variance) in enumerate(
             zip(found["context_mean"], np.diagonal(found["context_covariance"]), strict=True)
         ):
             self.logger.record(f"curriculum/context_{k}_mean", mean)
             self.logger.record(f"curriculum/context_{k}_deviation", float(np.sqrt(variance)))
         if self._record is not None:
-            self._record({"iteration": self._records, **found})
+            self._record(found)
 
     def state(self) -> State:
-        """The teacher, the waiting contexts and the random generator as plain arrays."""
+        """The teacher, the waiting contexts and the random generator as plain arrays.
+
+        Episodes under way are left out: Stable-Baselines3 does not save environments.
+        """
         waiting = self.waiting_contexts
+        kept = {
+            name: value
+            for name, value in self.curriculum.state().items()
+            if not name.startswith("in_flight.")
+        }
         return {
-            "rng": generator_state(self._rng),
-            "episodes": np.array(self.episodes),
-            "records": np.array(self._records),
+            **kept,
             "environments": np.array(len(waiting)),
             **{f"waiting.{i}": np.array(contexts) for i, contexts in enumerate(waiting)},
-            **prefixed("ended.", self._ended_state()),
-            **prefixed("teacher.", self.teacher.state()),
         }
-
-    def _ended_state(self) -> State:
-        return joined(self._ended)._asdict() if self._ended else {}
 
     def restore(self, state: State) -> None:
         """Continue from a `state`, in this process or another one."""
-        self._rng = restored_generator(state["rng"])
-        self.episodes, self._records = int(state["episodes"]), int(state["records"])
         count = int(state["environments"])
-        self._waiting = [np.array(state[f"waiting.{i}"]) for i in range(count)]
-        ended = part_of(state, "ended.")
-        self._ended = [Episodes(**ended)] if ended else []
-        self.teacher.restore(part_of(state, "teacher."))
+        waiting = [np.array(state[f"waiting.{i}"]) for i in range(count)]
+        self.curriculum.restore(state)
+        self._waiting = waiting
         if self._environments is not None:
             self.attach(self._environments)
 
@@ -249,8 +239,3 @@ class CurriculumCallback(BaseCallback):
     def load(self, path: Path | str) -> None:
         """Continue from a file that `save` has written."""
         self.restore(upgraded_state(read_npz(Path(path).read_bytes())))
-
-
-def joined(parts: list[Episodes]) -> Episodes:
-    """The episodes of all `parts`, in order."""
-    return Episodes(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -66,6 +66,12 @@ def check_covariance(name: str, array: ArrayLike, dimension: int) -> tuple[Array
     Raise a ValueError unless the matrix is finite, symmetric and positive definite.
     """
     matrix = as_floats(name, array)
+    if matrix.ndim < 2 and dimension > 0:
+        what = f"the number {matrix}" if matrix.ndim == 0 else f"the vector {matrix.tolist()}"
+        size = f"{matrix} * np.eye({dimension})" if matrix.ndim == 0 else f"np.diag({array})"
+        raise ValueError(
+            f"{name} must be a matrix ({dimension}, {dimension}), such as {size}; got {what}"
+        )
     if matrix.shape != (dimension, dimension):
         raise ValueError(f"{name} must be ({dimension}, {dimension}); got {matrix.shape}")
     if not np.isfinite(matrix).all():

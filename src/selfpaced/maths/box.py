@@ -85,3 +85,13 @@ class Box:
             samples[outside] = tries[chosen, np.arange(len(outside))]
             outside = outside[~inside.any(axis=0)]
         return np.clip(samples, self.low, self.high)
+
+
+def checked_space(context_space: object) -> Box:
+    """`context_space`; raise a ValueError that says what to write unless it is a `Box`."""
+    if not isinstance(context_space, Box):
+        raise ValueError(
+            "context_space must be a Box, such as Box([0, 0], [1, 1]) with lower and upper bounds; "
+            f"got {context_space!r}"
+        )
+    return context_space

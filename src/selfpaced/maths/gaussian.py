@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 from selfpaced.maths.arrays import (
     Array,
     check_covariance,
+    check_kind,
     check_positive,
     check_vector,
     frozen,
     solve_lower,
 )
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +105,8 @@ def log_det(chol: Array) -> float:
 
 def checked_target(target: Gaussian, box: Box) -> Gaussian:
     """`target`; raise a ValueError unless it has the dimension of `box` and its mean inside."""
+    check_kind("target", target, Gaussian)
+    checked_space(box)
     if target.dimension != box.dimension:
         raise ValueError(f"target must have {box.dimension} dimensions; got {target.dimension}")
     if not box.contains(target.mean):

@@ -4,7 +4,7 @@ import re
 import shlex
 from typing import Any, cast
 
-from selfpaced.experiments import Experiment
+from selfpaced.experiments import EXPERIMENTS, Experiment
 from selfpaced.experiments.override import override
 from selfpaced.experiments.value_sources import flat
 from selfpaced.report.data import Group
@@ -24,6 +24,8 @@ def commands_of(
     """
     commands: list[str] = []
     reference = info.reference or info.name
+    if reference not in EXPERIMENTS and not info.reference and experiment is None:
+        return ["# These runs were made by a program of their own; no command reproduces them."]
     for group in members:
         words = ["selfpaced", "run", reference, "--algorithms", group.algorithm]
         words += ["--seeds", _seeds([run.seed for run in group.runs])]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from selfpaced.report.data import Group, quantiles
+from selfpaced.store.reading import StoredRun
 
 
 def row(group: Group) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def row(group: Group) -> dict[str, Any]:
         "iterations_to_50": float(quantiles(group.iterations_to(0.5))[1]),
         "iterations_to_90": float(quantiles(group.iterations_to(0.9))[1]),
         "rollouts": float(np.median(group.rollouts)),
+        "measuring_rollouts": float(np.median([_measuring(run) for run in group.runs])),
         "cpu_seconds": float(np.median([run.cpu_seconds for run in group.runs])),
     }
 
@@ -40,9 +42,10 @@ def row(group: Group) -> dict[str, Any]:
 # Short enough for a terminal of 80 columns; CAPTION says what they mean.
 HEADERS = (
     *("algorithm", "n", "success", "worst", "rescored", "reward", "at mean", "50%", "90%"),
-    *("rollouts", "CPU s"),
+    *("rollouts", "measuring", "CPU s"),
 )
 DROPPED_FIRST = (
+    "measuring",
     "rollouts",
     "at mean",
     "CPU s",
@@ -52,7 +55,8 @@ CAPTION = (
     "n: seeds; success and reward on the target: median [10%, 90%]; "
     "worst: lowest success of a seed; "
     "rescored: median success in each of the problem's final_tasks, such as a finer simulation; "
-    "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success"
+    "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success; "
+    "measuring: rollouts on the target and at its mean, besides those of learning"
 )
 
 
@@ -71,13 +75,31 @@ def text_row(group: Group) -> tuple[str, ...]:
         )
         or "-",
         _band(r, "reward", f"{{:.{decimals}f}}"),
-        _number(r["success_at_mean_median"], "{:.2f}")
-        + f" {r['reward_at_mean_median']:.{decimals}f}",
+        _at_mean(r, decimals),
         _iterations(r["iterations_to_50"], r["success_median"]),
         _iterations(r["iterations_to_90"], r["success_median"]),
         f"{r['rollouts']:,.0f}",
-        f"{r['cpu_seconds']:.1f}",
+        _number(r["measuring_rollouts"], "{:,.0f}"),
+        _number(r["cpu_seconds"], "{:.1f}"),
     )
+
+
+def _measuring(run: StoredRun) -> float:
+    """Rollouts of a run's measurements; nan if its spec does not say how it was measured."""
+    problem: dict[str, Any] = run.spec.get("problem", {})
+    if "measure" not in problem:
+        return np.nan
+    every, rollouts, final = problem["measure"]
+    last = 3 * final if "final_task" in problem else 2 * final
+    return int(run.result["iterations"]) // every * rollouts + last
+
+
+def _at_mean(r: dict[str, Any], decimals: int) -> str:
+    """Success and reward at the target's mean, as far as they are known."""
+    if np.isnan(r["reward_at_mean_median"]):
+        return _number(r["success_at_mean_median"], "{:.2f}")
+    reward = f"{r['reward_at_mean_median']:.{decimals}f}"
+    return _number(r["success_at_mean_median"], "{:.2f}") + f" {reward}"
 
 
 def _number(value: float, form: str) -> str:

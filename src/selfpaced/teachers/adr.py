@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 ON_A_FACE = 0.5  # share of the contexts that are put on a face, to test it
@@ -56,11 +57,13 @@ class ADR:
 
     def start(self, context_space: Box, target: Gaussian) -> "ADRTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return ADRTeacher(self, context_space)
+        return ADRTeacher(self, checked_space(context_space))
 
 
-class ADRTeacher:
+class ADRTeacher(StartedTeacher):
     """ADR between two batches: the inner box, and the successes at each of its 2 d faces."""
+
+    _judged_by = "success"
 
     def __init__(self, config: ADR, box: Box) -> None:
         self._config, self._box = config, box
@@ -126,5 +129,6 @@ class ADRTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        self._check_state(state, ("faces", "counts", "wins"), rows=("faces",))
         self._faces, self._wins = np.array(state["faces"]), np.array(state["wins"])
         self._counts = np.array(state["counts"])

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.mixture import Mixture, fit_mixtures
 from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
 FLOOR = 1e-4  # smallest variance of a component, with the context space scaled to the unit cube
@@ -62,14 +63,16 @@ class ALPGMM:
 
     def start(self, context_space: Box, target: Gaussian) -> "ALPGMMTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return ALPGMMTeacher(self, context_space)
+        return ALPGMMTeacher(self, checked_space(context_space))
 
 
-class ALPGMMTeacher:
+class ALPGMMTeacher(StartedTeacher):
     """ALP-GMM between two batches: earlier episodes, recent progress, and the mixture.
 
     Inside, the context space is scaled to the unit cube.
     """
+
+    _option = "ALPGMM(judged_by='reward')"
 
     def __init__(self, config: ALPGMM, box: Box) -> None:
         self._config, self._box = config, box
@@ -120,7 +123,8 @@ class ALPGMMTeacher:
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes and of the progress that each shows."""
-        values = episode_values(self._config.judged_by, rewards, successes, "ALP-GMM")
+        judged_by = self._config.judged_by
+        values = episode_values(judged_by, rewards, successes, "ALP-GMM", self._option)
         if len(values) == 0:
             return
         from scipy.spatial import KDTree  # takes a moment to load
@@ -149,6 +153,8 @@ class ALPGMMTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("since_fit", "earlier.contexts", "earlier.values", "progress.contexts")
+        self._check_state(state, names, rows=("earlier.contexts",))
         self._since_fit = int(state["since_fit"])
         self._earlier.restore(part_of(state, "earlier."))
         self._progress.restore(part_of(state, "progress."))

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_at_least, check_number, check_positive
+from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, checked_target
-from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
+from selfpaced.teachers.episodes import (
+    JudgedBy,
+    RecentEpisodes,
+    check_judged_by,
+    episode_values,
+    resolved_threshold,
+)
+from selfpaced.teachers.found_threshold import FoundThreshold
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
 
@@ -35,8 +43,12 @@ class CurrOT:
 
     judged_by: JudgedBy = "success"
     """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
-    threshold: float = 0.5
-    """delta: estimated value from which a context counts as mastered."""
+    threshold: float | None = None
+    """delta: estimated value from which a context counts as mastered.
+
+    None: 0.5 if successes are judged. If returns are, half-way from those of the first policy to
+    the best so far, whatever their scale (`FoundThreshold`); records show it as "threshold".
+    """
     radius: float = 0.08
     """How far a particle may move in one update: by epsilon = radius * sqrt(d) in the unit cube."""
     particles: int = 100
@@ -53,27 +65,31 @@ class CurrOT:
     def __post_init__(self) -> None:
         for name in ("particles", "update_every", "remembered", "candidates"):
             check_at_least(name, getattr(self, name), 1)
-        check_number("threshold", self.threshold)
         check_positive("radius", self.radius)
         check_positive("bandwidth", self.bandwidth)
         check_judged_by(self.judged_by)
+        resolved = resolved_threshold(self.judged_by, self.threshold)
+        object.__setattr__(self, "threshold", resolved)
 
     def start(self, context_space: Box, target: Gaussian) -> "CurrOTTeacher":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
         return CurrOTTeacher(self, context_space, checked_target(target, context_space))
 
 
-class CurrOTTeacher:
+class CurrOTTeacher(StartedTeacher):
     """CURROT between two batches: the particles, in the unit cube, and the last episodes.
 
     There are no particles until some contexts are mastered.
     """
+
+    _option = "CurrOT(judged_by='reward')"
 
     def __init__(self, config: CurrOT, box: Box, target: Gaussian) -> None:
         self._config, self._box, self._target = config, box, target
         self._particles = np.zeros((0, box.dimension))
         self._episodes = RecentEpisodes(config.remembered, box.dimension)
         self._since_update = 0  # episodes since the last update
+        self._found = FoundThreshold() if config.threshold is None else None
         self._root = float(np.sqrt(box.dimension))
 
     def __repr__(self) -> str:
@@ -86,6 +102,8 @@ class CurrOTTeacher:
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts (n, d): particles, or uniform ones before any context is mastered."""
         if self._since_update >= self._config.update_every:
+            if self._found is not None:
+                self._found.add(self._episodes.values[-self._since_update :])
             self._since_update = 0
             self._update(rng)
         if len(self._particles) == 0:
@@ -96,9 +114,15 @@ class CurrOTTeacher:
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes; the particles move with the next `ask`."""
-        values = episode_values(self._config.judged_by, rewards, successes, "CurrOT")
+        judged_by = self._config.judged_by
+        values = episode_values(judged_by, rewards, successes, "CurrOT", self._option)
         self._episodes.add((contexts - self._box.low) / self._box.width, values)
         self._since_update += len(values)
+
+    @property
+    def found_threshold(self) -> float | None:
+        """The threshold that was found from the returns; None if one was given."""
+        return None if self._found is None else self._found.value
 
     def estimate(self, places: Array) -> Array:
         """(n,): estimated values of `places` (n, d) in the unit cube (Nadaraya-Watson)."""
@@ -114,13 +138,16 @@ class CurrOTTeacher:
         """Move every particle nearer to its sample of the target, or back to what is mastered."""
         from scipy.optimize import linear_sum_assignment  # takes a moment to load
 
-        config = self._config
-        mastered = self._episodes.contexts[self._episodes.values >= config.threshold]
+        config, threshold = self._config, self._config.threshold
+        if self._found is not None:
+            threshold = self._found.value
+        assert threshold is not None
+        mastered = self._episodes.contexts[self._episodes.values >= threshold]
         if len(self._particles) == 0:
             values = self.estimate(self._episodes.contexts)
-            if values.max() < config.threshold:
+            if values.max() < threshold:
                 return  # nothing is mastered yet: go on with uniform contexts
-            starts = self._episodes.contexts[values >= config.threshold]
+            starts = self._episodes.contexts[values >= threshold]
             self._particles = starts[rng.integers(len(starts), size=config.particles)]
         aims = self._target.sample(config.particles, rng, self._box)
         aims = (aims - self._box.low) / self._box.width
@@ -129,7 +156,7 @@ class CurrOTTeacher:
         places = self._candidates(aims, rng)  # (k, particles, d)
         values = self.estimate(places.reshape(-1, self._box.dimension)).reshape(places.shape[:2])
         distances = ((places - aims) ** 2).sum(axis=2)
-        distances = np.where(values >= config.threshold, distances, np.inf)
+        distances = np.where(values >= threshold, distances, np.inf)
         nearest = distances.argmin(axis=0)
         index = np.arange(config.particles)
         moved = places[nearest, index]
@@ -167,10 +194,15 @@ class CurrOTTeacher:
             "particles": self._particles,
             "since_update": np.array(self._since_update),
             **prefixed("episodes.", self._episodes.state()),
+            **({} if self._found is None else self._found.state()),
         }
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("particles", "since_update", "episodes.contexts", "episodes.values")
+        self._check_state(state, names, rows=("particles", "episodes.contexts"))
         self._particles = np.array(state["particles"])
         self._since_update = int(state["since_update"])
         self._episodes.restore(part_of(state, "episodes."))
+        if self._found is not None:
+            self._found.restore(state)

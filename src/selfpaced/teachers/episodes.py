@@ -4,15 +4,20 @@ from typing import Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, check_number
 from selfpaced.types import State
 
 JudgedBy = Literal["success", "reward"]
 """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
 
 
-def episode_values(judged_by: JudgedBy, rewards: Array, successes: Array, teacher: str) -> Array:
-    """(n,): the value of each episode; raise a ValueError if one is not finite."""
+def episode_values(
+    judged_by: JudgedBy, rewards: Array, successes: Array, teacher: str, option: str = ""
+) -> Array:
+    """(n,): the value of each episode; raise a ValueError if one is not finite.
+
+    The message names the `option` by which `teacher` judges by returns instead, if there is one.
+    """
     values = np.asarray(successes if judged_by == "success" else rewards, dtype=float)
     unknown = ~np.isfinite(values)
     if unknown.any():
@@ -20,8 +25,25 @@ def episode_values(judged_by: JudgedBy, rewards: Array, successes: Array, teache
             f"{'successes' if judged_by == 'success' else 'rewards'} must be numbers for "
             f"{teacher}, which judges by {judged_by}; got {values[unknown][0]} in "
             f"{unknown.sum()} of {len(values)} rows"
+            + (f". {how_to_succeed(option)}" if judged_by == "success" else "")
         )
     return values
+
+
+def how_to_succeed(option: str) -> str:
+    """A sentence that says what to write if there are no successes."""
+    instead = f", or judge by the return: {option}" if option else ""
+    return (
+        'Say what a success is: success="terminated", a bound on the return, or a function, of '
+        f"ContextualEnv or CurriculumVectorEnv; the successes of your own task or loop{instead}"
+    )
+
+
+def resolved_threshold(judged_by: JudgedBy, threshold: float | None) -> float | None:
+    """`threshold`, or what None stands for: 0.5 of successes; of returns, one that is found."""
+    if threshold is not None:
+        return check_number("threshold", threshold)
+    return 0.5 if judged_by == "success" else None
 
 
 def check_judged_by(judged_by: str) -> None:

@@ -1,6 +1,7 @@
 """What the three self-paced teachers share: a Gaussian over contexts that moves to the target."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,13 +10,14 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import ContextStep, TriedContexts
 from selfpaced.maths.gaussian import Gaussian, gaussian_over, with_variance_floor
 from selfpaced.teachers.episodes import JudgedBy, episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 ARRIVED = 0.5  # contexts may narrow once their KL to the widened target is below this, in nats
 UNDER_WAY = 10_000  # contexts remembered from `ask` to `tell`; the oldest are forgotten first
 
 
-class GaussianTeacher(ABC):
+class GaussianTeacher(StartedTeacher, ABC):
     """Draws contexts from a Gaussian and updates it after every `update_every` episodes.
 
     Environments also run contexts that were drawn before the last update. Each episode therefore
@@ -23,6 +25,8 @@ class GaussianTeacher(ABC):
     until the ratios are worth `update_every` episodes. Contexts that this teacher did not issue
     count as drawn from its current distribution.
     """
+
+    _own_state: ClassVar[tuple[str, ...]] = ()  # entries of a state besides those below
 
     def __init__(self, box: Box, target: Gaussian, update_every: int, judged_by: JudgedBy) -> None:
         self._box, self._target = box, target
@@ -58,7 +62,8 @@ class GaussianTeacher(ABC):
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes, and update once there are enough of them."""
-        values = episode_values(self._judged_by, rewards, successes, type(self).__name__)
+        who = type(self).__name__
+        values = episode_values(self._judged_by, rewards, successes, who, self._option)
         now = self.contexts.log_prob(contexts)
         rows = np.ascontiguousarray(contexts, dtype=float)
         drawn = [
@@ -99,6 +104,8 @@ class GaussianTeacher(ABC):
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("mean", "covariance", "failed_steps", "episodes", "issued", "issued_densities")
+        self._check_state(state, (*names, *self._own_state), rows=("mean", "issued"))
         self.contexts = Gaussian(np.array(state["mean"]), np.array(state["covariance"]))
         self._failed_steps = int(state["failed_steps"])
         self._episodes = np.array(state["episodes"])

@@ -14,9 +14,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.request_batching import RequestBatcher
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
 OLD = 0.2  # share of a batch on contexts that were solved before
@@ -62,14 +64,16 @@ class GoalGAN:
 
     def start(self, context_space: Box, target: Gaussian) -> "GoalGANTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return GoalGANTeacher(self, context_space)
+        return GoalGANTeacher(self, checked_space(context_space))
 
 
-class GoalGANTeacher:
+class GoalGANTeacher(StartedTeacher):
     """GoalGAN between two batches: the GAN, remembered solved contexts, and recent episodes.
 
     Inside, contexts are in [-1, 1]^d; `_unit` and `_box_of` convert.
     """
+
+    _judged_by = "success"
 
     def __init__(self, config: GoalGAN, box: Box) -> None:
         self._config, self._box = config, box
@@ -114,10 +118,7 @@ class GoalGANTeacher:
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes; those of the last ten batches are kept."""
-        if np.isnan(successes).any():
-            raise ValueError(
-                "successes must be given for GoalGAN: it needs to know what was solved"
-            )
+        successes = episode_values("success", rewards, successes, "GoalGAN")
         asked = np.full((len(contexts), 1), float(self._asked))
         rows = np.concatenate([self._unit(contexts), successes[:, None], asked], axis=1)
         recent = self._told[self._told[:, -1] > self._asked - REMEMBERED_ASKS]
@@ -180,6 +181,8 @@ class GoalGANTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("asked", "solved", "told", "fresh_rows", "left")
+        self._check_state(state, names, rows=("solved",))
         self._asked, self._fresh_rows = int(state["asked"]), int(state["fresh_rows"])
         self._solved, self._told = np.array(state["solved"]), np.array(state["told"])
         self._requests.left = np.array(state["left"])

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 
@@ -55,11 +56,13 @@ class PLR:
 
     def start(self, context_space: Box, target: Gaussian) -> "PLRTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return PLRTeacher(self, context_space)
+        return PLRTeacher(self, checked_space(context_space))
 
 
-class PLRTeacher:
+class PLRTeacher(StartedTeacher):
     """PLR between two batches: remembered contexts with their episodes, successes and last draw."""
+
+    _judged_by = "success"
 
     def __init__(self, config: PLR, box: Box) -> None:
         self._config, self._box = config, box
@@ -141,6 +144,8 @@ class PLRTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("contexts", "episodes", "wins", "drawn", "asks")
+        self._check_state(state, names, rows=("contexts",))
         self._contexts, self._drawn = np.array(state["contexts"]), np.array(state["drawn"])
         self._episodes, self._wins = np.array(state["episodes"]), np.array(state["wins"])
         self._asks = int(state["asks"])

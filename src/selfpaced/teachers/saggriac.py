@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.request_batching import RequestBatcher
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 CANDIDATES = 50  # random splits of a region, of which the best is taken
@@ -53,10 +54,10 @@ class SaggRiac:
 
     def start(self, context_space: Box, target: Gaussian) -> "SaggRiacTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return SaggRiacTeacher(self, context_space)
+        return SaggRiacTeacher(self, checked_space(context_space))
 
 
-class SaggRiacTeacher:
+class SaggRiacTeacher(StartedTeacher):
     """SAGG-RIAC between two batches: regions, and every episode with the region it lies in."""
 
     def __init__(self, config: SaggRiac, box: Box) -> None:
@@ -185,6 +186,8 @@ class SaggRiacTeacher:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        names = ("lows", "highs", "limits", "contexts", "competences", "regions", "left")
+        self._check_state(state, names, rows=("lows", "contexts"))
         self._lows, self._highs = np.array(state["lows"]), np.array(state["highs"])
         self._limits = np.array(state["limits"])
         self._contexts = np.array(state["contexts"])

@@ -65,6 +65,9 @@ class SelfPacedAlpha:
 class SelfPacedAlphaTeacher(GaussianTeacher):
     """The teacher of `SelfPacedAlpha`, between two updates."""
 
+    _own_state = ("updates", "arrived")
+    _option = "SelfPacedAlpha(judged_by='reward')"
+
     def __init__(self, config: SelfPacedAlpha, box: Box, target: Gaussian) -> None:
         super().__init__(box, target, config.update_every, config.judged_by)
         self._config = config

@@ -48,6 +48,9 @@ class SelfPacedMastery:
 class SelfPacedMasteryTeacher(GaussianTeacher):
     """The teacher of `SelfPacedMastery`, between two decisions."""
 
+    _own_state = ("mover.mean", "mover.covariance", "mover.arrived")
+    _option = "SelfPacedMastery(reward_threshold=...)"
+
     def __init__(self, config: SelfPacedMastery, box: Box, target: Gaussian) -> None:
         judged_by = "success" if config.reward_threshold is None else "reward"
         super().__init__(box, target, config.update_every, judged_by)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selfpaced.maths.arrays import check_at_least, check_number, check_positive, check_share
+from selfpaced.maths.arrays import check_at_least, check_positive, check_share
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import (
     ContextStep,
@@ -13,7 +13,8 @@ from selfpaced.maths.context_step import (
     step_to_value,
 )
 from selfpaced.maths.gaussian import Gaussian, checked_target
-from selfpaced.teachers.episodes import JudgedBy, check_judged_by
+from selfpaced.teachers.episodes import JudgedBy, check_judged_by, resolved_threshold
+from selfpaced.teachers.found_threshold import FoundThreshold
 from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
 from selfpaced.types import State
 
@@ -35,8 +36,12 @@ class SelfPacedThreshold:
 
     judged_by: JudgedBy = "success"
     """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
-    threshold: float = 0.5
-    """V_LB: the least expected value of the contexts, in the unit of `judged_by`."""
+    threshold: float | None = None
+    """V_LB: the least expected value of the contexts, in the unit of `judged_by`.
+
+    None: 0.5 if successes are judged. If returns are, half-way from those of the first policy to
+    the best so far, whatever their scale (`FoundThreshold`); records show it as "threshold".
+    """
     epsilon: float = 0.15
     """KL bound of one update of the contexts, in nats."""
     update_every: int = 50
@@ -48,7 +53,8 @@ class SelfPacedThreshold:
 
     def __post_init__(self) -> None:
         check_judged_by(self.judged_by)
-        check_number("threshold", self.threshold)
+        resolved = resolved_threshold(self.judged_by, self.threshold)
+        object.__setattr__(self, "threshold", resolved)
         check_positive("epsilon", self.epsilon)
         check_at_least("update_every", self.update_every, 2)
         check_share("least_deviation", self.least_deviation, "the width of the box")
@@ -62,11 +68,20 @@ class SelfPacedThreshold:
 class SelfPacedThresholdTeacher(GaussianTeacher):
     """The teacher of `SelfPacedThreshold`, between two updates."""
 
+    _own_state = ("reached",)
+    _option = "SelfPacedThreshold(judged_by='reward')"
+
     def __init__(self, config: SelfPacedThreshold, box: Box, target: Gaussian) -> None:
         super().__init__(box, target, config.update_every, config.judged_by)
         self._config = config
         self._reached = False  # True once the expected value has reached the threshold
+        self._found = FoundThreshold() if config.threshold is None else None
         self._width = WidthKeeper(box, target, config.least_deviation, config.until_kl)
+
+    @property
+    def found_threshold(self) -> float | None:
+        """The threshold that was found from the returns; None if one was given."""
+        return None if self._found is None else self._found.value
 
     def _update(self, tried: TriedContexts) -> None:
         step = self._step(tried)
@@ -76,22 +91,28 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
 
     def _step(self, tried: TriedContexts) -> ContextStep | None:
         """The next contexts; None to wait."""
-        config = self._config
-        reached = tried.value >= config.threshold
+        config, threshold = self._config, self._config.threshold
+        if self._found is not None:
+            self._found.add(tried.values)
+            threshold = self._found.value
+        assert threshold is not None
+        reached = tried.value >= threshold
         self._reached = self._reached or reached
         if reached:
-            return step_to_target(
-                self.contexts, self._target, tried, config.threshold, config.epsilon
-            )
+            return step_to_target(self.contexts, self._target, tried, threshold, config.epsilon)
         if not self._reached and np.ptp(tried.values) > 0:
             return step_to_value(self.contexts, tried, config.epsilon)
         return None
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""
-        return {**super().state(), "reached": np.array([self._reached, self._width.arrived])}
+        found = {} if self._found is None else self._found.state()
+        reached = np.array([self._reached, self._width.arrived])
+        return {**super().state(), "reached": reached, **found}
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
         super().restore(state)
         self._reached, self._width.arrived = (bool(flag) for flag in state["reached"])
+        if self._found is not None:
+            self._found.restore(state)

@@ -7,6 +7,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 
@@ -28,7 +29,7 @@ class TargetTeacher:
         return TargetSampler(context_space, checked_target(target, context_space))
 
 
-class TargetSampler:
+class TargetSampler(StartedTeacher):
     """Draws from the target, whatever episodes it is told of."""
 
     def __init__(self, box: Box, target: Gaussian) -> None:
@@ -49,4 +50,5 @@ class TargetSampler:
         return {}
 
     def restore(self, state: State) -> None:
-        """Do nothing: there is no state."""
+        """Do nothing, but refuse the state of another teacher: this one has none."""
+        self._check_state(state, ())

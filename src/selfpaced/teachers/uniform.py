@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.maths.box import Box
+from selfpaced.maths.box import Box, checked_space
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 
@@ -25,10 +26,10 @@ class UniformTeacher:
 
     def start(self, context_space: Box, target: Gaussian) -> "UniformSampler":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return UniformSampler(context_space)
+        return UniformSampler(checked_space(context_space))
 
 
-class UniformSampler:
+class UniformSampler(StartedTeacher):
     """Draws from the whole box, whatever episodes it is told of."""
 
     def __init__(self, box: Box) -> None:
@@ -50,4 +51,5 @@ class UniformSampler:
         return {}
 
     def restore(self, state: State) -> None:
-        """Do nothing: there is no state."""
+        """Do nothing, but refuse the state of another teacher: this one has none."""
+        self._check_state(state, ())
