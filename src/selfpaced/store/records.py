@@ -19,7 +19,8 @@ MEASURED = (  # entries of a result that tables show, besides its iterations
 SHOWN = ("iteration", "target_success", "target_reward")  # what tables show of a record
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
 PLAIN_KINDS = frozenset((float, int, list))  # types of values that need no translation
-FLOAT, LIST = frozenset((float,)), frozenset((list,))
+FLOAT: frozenset[type] = frozenset((float,))
+LIST: frozenset[type] = frozenset((list,))
 LARGEST_NUMBER = 2**63  # whole numbers are smaller than this
 
 
@@ -112,7 +113,7 @@ def _are_numbers(value: Any) -> bool:
         return False
     kinds = set(map(type, cast(list[Any], value)))
     if kinds <= FLOAT or (
-        kinds == LIST and all(FLOAT.issuperset(map(type, row)) for row in cast(list[Any], value))
+        kinds <= LIST and all(FLOAT.issuperset(map(type, row)) for row in cast(list[Any], value))
     ):
         return True  # the usual cases, in few steps
     return all(
