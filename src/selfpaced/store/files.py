@@ -40,9 +40,7 @@ def plain(value: Any) -> Any:
 
     Infinity becomes "inf", a function its qualified name, and any other object its attributes.
     """
-    kind = cast(
-        Any, type(value)
-    )  # most values are plain already, and are told by their exact types
+    kind: Any = value.__class__  # most values are plain already, and are told by their exact types
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is float and math.isfinite(value):

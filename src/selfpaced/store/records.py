@@ -17,8 +17,8 @@ MEASURED = ("rollouts", "target_success", "target_reward", "success_at_mean", "r
 SHOWN = ("iteration", "target_success", "target_reward")  # what tables show of a record
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
 PLAIN_KINDS = frozenset((float, int, list))  # types of values that need no translation
-FLOAT: frozenset[Any] = frozenset((float,))
-LIST: frozenset[Any] = frozenset((list,))
+FLOAT: frozenset[type] = frozenset((float,))
+LIST: frozenset[type] = frozenset((list,))
 LARGEST_NUMBER = 2**63  # whole numbers are smaller than this
 
 
@@ -109,10 +109,9 @@ def _are_numbers(value: Any) -> bool:
     """True for lists, of lists, of numbers; unknown ones may be None."""
     if not isinstance(value, list):
         return False
-    kinds: set[Any] = set(map(type, cast(list[Any], value)))
+    kinds = set(map(type, cast(list[Any], value)))
     if kinds <= FLOAT or (
-        kinds.issubset(LIST)
-        and all(FLOAT.issuperset(map(type, row)) for row in cast(list[Any], value))
+        kinds <= LIST and all(FLOAT.issuperset(map(type, row)) for row in cast(list[Any], value))
     ):
         return True  # the usual cases, in few steps
     return all(
