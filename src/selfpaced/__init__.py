@@ -148,7 +148,7 @@ _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names
 
 # `from selfpaced import *` must not replace the PPO of Stable-Baselines3 or RLlib.
 _NOT_STARRED = {"PPO"}
-__all__ = ["__version__", *(_MODULE_OF.keys() - _NOT_STARRED)]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *sorted(_MODULE_OF.keys() - _NOT_STARRED)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
