@@ -194,3 +194,21 @@ def test_a_star_import_leaves_other_peoples_ppo_alone():
     assert "PPO" not in selfpaced.__all__
     assert selfpaced.PPO.__name__ == "PPO"
     assert "PPO" in dir(selfpaced)
+
+
+def test_a_run_that_fails_says_what_is_wrong_and_one_that_succeeds_does_not():
+    def reach(contexts, thetas):
+        miss = np.abs(thetas - contexts).max(axis=1)
+        return -miss, miss < 0.2
+
+    def hopeless(contexts, thetas):
+        return -np.abs(thetas - contexts).max(axis=1), np.zeros(len(contexts))
+
+    healthy = train(Problem(task(reach), TARGET), SPRL(), iterations=60)
+    assert healthy.success > 0.9
+    assert healthy.health() == []
+    assert "health" not in repr(healthy)
+    failed = train(Problem(task(hopeless), TARGET), SPRL(), iterations=60)
+    (finding,) = failed.health()
+    assert "nothing is mastered yet" in finding.shown_by
+    assert f"{finding.kind}: see health()" in repr(failed)

@@ -14,6 +14,7 @@ from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, has_method, mean_of_known
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
+from selfpaced.store.health import Finding, findings
 from selfpaced.tasks.threads import processors, sharing_threads
 from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Task, Training
 
@@ -146,11 +147,18 @@ class Run:
     """Rollouts that measuring took, besides: on the target, at its mean, and for figures."""
 
     def __repr__(self) -> str:
+        kinds = ", ".join(finding.kind for finding in self.health())
+        trouble = f"; {kinds}: see health()" if kinds else ""
         return (
             f"Run({len(self.records)} iterations, success {self.success:.2f} and mean reward "
             f"{self.reward:.4g} on the target, {self.rollouts} rollouts and "
-            f"{self.measuring_rollouts} to measure, {self.cpu_seconds:.1f} CPU s)"
+            f"{self.measuring_rollouts} to measure, {self.cpu_seconds:.1f} CPU s{trouble})"
         )
+
+    def health(self) -> list[Finding]:
+        """What is wrong with a run that fails on the target, and what to try; [] if nothing is."""
+        dimension = getattr(self.policy, "dimension", None)
+        return findings(self.records, dimension if isinstance(dimension, int) else None)
 
     @property
     def success(self) -> float:

@@ -107,6 +107,25 @@ def test_contexts_that_wait_to_be_mastered_are_told_apart():
     assert "20% was mastered there, by its rewards" in said(success=np.nan, mastered=0.2)[0]
 
 
+def test_contexts_that_creep_at_half_success_are_stuck_since_an_iteration():
+    creeping = {
+        "move": lambda t: 1.0 if t < 0.4 or round(t * 89) % 15 == 0 else 2.0,
+        "mastered": 0.55,
+        "success": 0.55,
+        "kl_to_target": lambda t: 200 * np.exp(-4 * t),
+        "entropy": lambda t: -10 - 60 * t,
+        "target_success": 0.0,
+        "target_reward": 0.0,
+    }
+    (found,) = findings(records(**creeping), None)
+    assert found.kind == "stuck"
+    since = int(re.search(r"since iteration (\d+)", found.shown_by)[1])
+    assert 30 <= since <= 65
+    assert "55% succeeded there" in found.shown_by
+    moving = creeping | {"move": 1.0}
+    assert findings(records(**moving), None) == []
+
+
 def test_without_successes_a_target_that_is_mastered_by_its_rewards_has_no_findings():
     there = {"kl_to_target": 0.0, "success": np.nan, "target_success": np.nan, "mastered": 0.9}
     assert said(**there) == []

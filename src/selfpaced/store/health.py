@@ -22,21 +22,24 @@ FEW_MOVES = 3  # moves of the contexts that are needed to judge what moving cost
 SHOWN_SEEDS = 8  # seeds that a summary names
 LOST = 0.15  # success rate that a move costs if the target is out of reach
 ON = MOVES.index("on")
+RARELY = 0.2  # share of moves towards the target, in the last third, below which a run is stuck
 RISING = 0.05  # rise of the mastered share, from one third of a run to the next, that is progress
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong with a run, of one of four kinds.
+    """One thing that is wrong with a run, of one of five kinds.
 
     - stalled: the contexts stay far from the target although most rollouts on them succeed.
     - collapsed: the policy, or the contexts' distribution, is too narrow to find anything better.
     - starved: the updates rest on too few effective samples.
     - unreachable: every move towards the target costs success or, with the mastery rule, the
       contexts that were reached are not mastered.
+    - stuck: with the mastery rule, the contexts only creep towards the target, because the current
+      ones are hardly ever mastered.
     """
 
     kind: str
-    """One of "stalled", "collapsed", "starved" and "unreachable"."""
+    """One of "stalled", "collapsed", "starved", "unreachable" and "stuck"."""
     shown_by: str
     """The values that show it, in words; no full stop at the end."""
     to_try: str
@@ -222,10 +225,29 @@ def _not_mastered(records: list[Record]) -> Finding | None:
             f"{to_try}{threshold}",
         )
     if 1 - kl[-third:].min() / max(nearest, 1e-12) > STILL:
-        return None
+        return _stuck(records, third, share)
     return Finding(
         "unreachable",
         f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
         f"third {share}",
         f"{to_try}{threshold}",
+    )
+
+
+def _stuck(records: list[Record], third: int, share: str) -> Finding | None:
+    """Contexts that still move, but hardly ever, while what is mastered does not rise."""
+    moves, kl = _column(records, "move"), _column(records, "kl_to_target")
+    if np.mean(moves[-third:] == ON) > RARELY:
+        return None
+    entropy = _column(records, "entropy")
+    often = np.convolve(moves == ON, np.ones(third), "valid") / third > RARELY
+    since = int(np.flatnonzero(often)[-1]) + third if often.any() else 0
+    iteration = records[min(since, len(records) - 1)].get("iteration", since)
+    return Finding(
+        "stuck",
+        f"since iteration {iteration} hardly any contexts are mastered: in the last third {share}, "
+        f"{kl[-1]:.3g} nats from the target, while the policy's entropy went from "
+        f"{entropy[-third]:.3g} to {entropy[-1]:.3g} nats",
+        "more samples per update (n_samples), easier initial contexts, or another seed; a policy "
+        "that narrows without succeeding more often has committed to a way that closes",
     )
