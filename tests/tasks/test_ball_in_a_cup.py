@@ -288,7 +288,7 @@ def test_the_initial_policy_catches_with_a_bucket_but_not_with_the_real_cup():
     problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(0)
     rates = {}
     for scale in (2.5, 1.0):
-        contexts = np.full((500, 1), scale)
+        contexts = np.full((300, 1), scale)
         thetas = problem.initial_policy.sample(contexts, rng)
         rates[scale] = BallInACup(FAST).evaluate(contexts, thetas, rng).successes.mean()
     assert 0.01 <= rates[2.5] <= 0.05

@@ -29,6 +29,7 @@ class Bars(Collector):
         self._live = console.is_terminal
         self._done = self._count = 0
         self._success: dict[str, float] = {}  # last measured success rate, by the job's name
+        self._executed: set[str] = set()  # names of jobs that have made progress here
         self._bars: dict[str, TaskID] = {}  # by the job's name
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -65,6 +66,7 @@ class Bars(Collector):
     def progressed(self, job: Job, iteration: int, success: float | None) -> None:
         """Move the job's bar, and show its last measured success rate."""
         self.started(job)
+        self._executed.add(job.name)
         if success is not None:
             self._success[job.name] = success
         known = self._success.get(job.name)
@@ -81,7 +83,9 @@ class Bars(Collector):
         self._done += 1
         self._progress.update(self._all, completed=self._done)
         if not self._live:
-            known = read_json(job.folder / "result.json").get("target_success")  # as in the table
+            known = None
+            if job.name in self._executed:  # another launcher shows those that it has executed
+                known = read_json(job.folder / "result.json").get("target_success")
             success = f", {known:.0%} on the target" if known is not None and known == known else ""
             self._say(f"{self._done}/{self._count} {job.name}{success}")
 
