@@ -24,6 +24,7 @@ from selfpaced import CMAES, CREPS, SPRL, Problem
 from selfpaced.experiments import find_experiment
 from selfpaced.maths.randomness import measuring, streams_of
 from selfpaced.types import Algorithm, Task
+from studies.narrowing_contexts import NarrowingSPRL
 from studies.zoo import ZOO
 from studies.zoo.development import DEVELOPMENT
 from studies.zoo.proof import PROOF
@@ -40,6 +41,7 @@ GROUPS = {
 }
 ALGORITHMS: dict[str, type[SPRL] | type[CREPS] | type[CMAES]] = {
     "sprl": SPRL,
+    "narrowing": NarrowingSPRL,
     "creps": CREPS,
     "cmaes": CMAES,
 }
