@@ -7,14 +7,18 @@ import pytest
 
 from selfpaced.deep.ppo import PPO
 from selfpaced.experiments import EXPERIMENTS
+from selfpaced.experiments.ball_in_a_cup import ball_problem
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.randomness import streams_of
+from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT
 from selfpaced.teachers import GoalGAN
 from selfpaced.testing import check_algorithm, check_kl_bounds, check_learner
 from selfpaced.testing.exact_state import through_file
 
 SMALL = {"n_samples": 6, "buffer_size": 2}  # where a rollout takes a while
 SMALL_PPO = {"environments": 2, "steps": 200, "epochs": 2, "minibatches": 4, "hidden": (16, 16)}
+# The same task with the cheaper of its models.
+QUICK = {"ball-in-a-cup": ball_problem(FAST), "ball-in-a-cup-robust": ball_problem(FAST, ROBOT)}
 FEWER_STEPS = {"steps": 5, "first_steps": 10, "train_every": 2}  # of GoalGAN; the same contract
 
 
@@ -40,7 +44,8 @@ def over(pairs):
 
 def parts(pair):
     """Configuration and problem; what needs an extra that is not installed is skipped."""
-    config, problem = small(*pair), EXPERIMENTS[pair[0]].built_problem()
+    config = small(*pair)
+    problem = QUICK.get(pair[0]) or EXPERIMENTS[pair[0]].built_problem()
     try:
         check_installed(config)
         check_installed(problem.task)
