@@ -28,7 +28,10 @@ from selfpaced.tasks.mujoco.wam import (
 )
 from selfpaced.tasks.randomisation import Worlds
 
-CHUNK = 150  # control steps per call of MuJoCo; rollouts that have ended then are left out
+# Control steps per call of MuJoCo; rollouts that have ended then are left out. Threads share longer
+# calls better. With one substep calls keep the length that stored runs were made with, because each
+# begins without a warm start of the solver, which changes the last digits.
+CHUNK, CHUNK_OF_ONE_SUBSTEP = 300, 150
 SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # cups for which the pose at rest is computed
 SAG_STEPS, SAG_TOLERANCE = 100, 1e-9  # iterations that find this pose, and their accuracy in rad
 REST_CHECK, REST_TOLERANCE = 100, 0.005  # control steps of the check at rest; metres allowed
@@ -41,6 +44,7 @@ class WamRollouts:
 
     def __init__(self, fidelity: Fidelity) -> None:
         self._substeps = fidelity.substeps
+        self._chunk = CHUNK if fidelity.substeps > 1 else CHUNK_OF_ONE_SUBSTEP
         self._spec = wam_spec(
             1.0, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep
         )
@@ -125,10 +129,10 @@ class WamRollouts:
         radii, heights = np.empty((2, n))
         touched, unstable = np.zeros((2, n), dtype=bool)
         rows: IntArray = np.arange(n)  # those whose rollout is still running
-        for first in range(0, CONTROLS + 1, CHUNK):
+        for first in range(0, CONTROLS + 1, self._chunk):
             if not rows.size:
                 break
-            part = np.repeat(controls[rows, first : first + CHUNK], self._substeps, axis=1)
+            part = np.repeat(controls[rows, first : first + self._chunk], self._substeps, axis=1)
             chosen = [models[row] for row in rows]
             after, sensed, failed = self._rollouts.simulate(chosen, states[rows], part)
             seen = sensed[:, :: self._substeps]  # the first substep of every control step
