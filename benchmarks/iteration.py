@@ -22,7 +22,7 @@ from selfpaced.learners import sprl
 from selfpaced.maths.randomness import streams_of
 
 PARTS = ("rollouts", "sampling", "dual", "fit")
-LIMITS = 2.5, 4.5  # without and with rollouts, in units of ten products
+LIMITS = 2.2, 4.0  # without and with rollouts, in units of ten products
 GATE_LIMIT = 3.5  # CPU ms per 100 rollouts
 
 

@@ -66,7 +66,10 @@ def mean_kl(old, new, contexts):
 
 @pytest.mark.parametrize("eta", [0.01, 0.5, 20.0])
 def test_the_fit_at_a_given_eta_is_appendix_b(monkeypatch, eta):
-    monkeypatch.setattr(fit, "_smallest_eta", lambda parts, epsilon: eta)
+    def at_eta(parts, epsilon):
+        return [part.solution(eta) for part in parts]
+
+    monkeypatch.setattr(fit, "_within_bound", at_eta)
     arguments = problem()
     found = fit_joint(*arguments, 0.1)
     A, covariance, mean, spread = appendix_b(*arguments, eta)

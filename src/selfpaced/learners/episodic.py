@@ -33,6 +33,7 @@ class EpisodicTraining:
     def __init__(self, learner: Learner, problem: Problem, streams: Streams) -> None:
         self.learner = learner
         self._problem = problem
+        self._diagnosed = problem.task if isinstance(problem.task, DiagnosticTask) else None
         self._learn, self._world = streams.learn, streams.world
         self._rollouts = 0
 
@@ -55,8 +56,8 @@ class EpisodicTraining:
         while True:
             contexts = self.learner.context_distribution  # the next batch is drawn from it
             samples, metrics = self._batch()
-            if isinstance(self._problem.task, DiagnosticTask):
-                diagnostics.update(self._problem.task.diagnostics())
+            if self._diagnosed is not None:
+                diagnostics.update(self._diagnosed.diagnostics())
             if metrics:
                 break
         return {

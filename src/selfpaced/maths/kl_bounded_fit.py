@@ -106,11 +106,11 @@ def fit_policy(
     `weights` (N,) sum to 1; `contexts` (N, d_c) and `thetas` (N, d) are the samples.
     """
     part = _policy_part(policy, contexts, thetas, weights)
-    eta = _smallest_eta([part], epsilon)
-    found = None if eta is None else _policy_at(policy, part, eta)
-    if eta is None or found is None:
+    solutions = _within_bound([part], epsilon)
+    found = None if solutions is None else _policy_from(policy, part, solutions[0])
+    if solutions is None or found is None:
         return PolicyFit(policy, 0.0, True)
-    return PolicyFit(found, part.kl(eta), False)
+    return PolicyFit(found, solutions[0].kl, False)
 
 
 def fit_gaussian(old: Gaussian, points: Array, weights: Array, epsilon: float) -> GaussianFit:
@@ -119,11 +119,11 @@ def fit_gaussian(old: Gaussian, points: Array, weights: Array, epsilon: float) -
     `weights` (N,) of the `points` (N, d) sum to 1.
     """
     part = _gaussian_part(old, points, weights)
-    eta = _smallest_eta([part], epsilon)
-    found = None if eta is None else _gaussian_at(old, part, eta)
-    if eta is None or found is None:
+    solutions = _within_bound([part], epsilon)
+    found = None if solutions is None else _gaussian_from(old, part, solutions[0])
+    if solutions is None or found is None:
         return GaussianFit(old, 0.0, True)
-    return GaussianFit(found, part.kl(eta), False)
+    return GaussianFit(found, solutions[0].kl, False)
 
 
 def fit_joint(
@@ -142,16 +142,16 @@ def fit_joint(
     """
     policy_part = _policy_part(policy, contexts, thetas, w_policy)
     context_part = _gaussian_part(distribution, contexts, w_contexts)
-    eta = _smallest_eta([policy_part, context_part], epsilon)
-    if eta is not None:
-        new_policy = _policy_at(policy, policy_part, eta)
-        new_contexts = _gaussian_at(distribution, context_part, eta)
+    solutions = _within_bound([policy_part, context_part], epsilon)
+    if solutions is not None:
+        new_policy = _policy_from(policy, policy_part, solutions[0])
+        new_contexts = _gaussian_from(distribution, context_part, solutions[1])
         if new_policy is not None and new_contexts is not None:
             return JointFit(
                 policy=new_policy,
                 contexts=new_contexts,
-                kl_policy=policy_part.kl(eta),
-                kl_contexts=context_part.kl(eta),
+                kl_policy=solutions[0].kl,
+                kl_contexts=solutions[1].kl,
                 kept_old=False,
             )
     return JointFit(
@@ -217,6 +217,14 @@ def _directions(features: Array) -> Array:
     return rows[kept] / sizes[kept, None] / scale
 
 
+class _Solution(NamedTuple):
+    """What one regression gives for one eta, in the whitened coordinates of the module."""
+
+    delta: Array  # (d, m): Delta A
+    covariance: Array  # (d, d): S_y
+    kl: float  # the mean of KL(old || new), in nats; infinite where S_y is singular
+
+
 @dataclass(frozen=True)
 class _Regression:
     """Sufficient statistics of one regression, in the whitened coordinates of the module."""
@@ -238,29 +246,22 @@ class _Regression:
         C = weighted @ features @ basis.T
         return _Regression(C, weighted @ white.T, np.maximum(s, 0.0), basis)
 
-    def delta(self, eta: float) -> Array:
-        """(d, m): Delta A. A direction in which no sample has weight does not change."""
-        return self.C / np.maximum(self.s + eta, 1e-300)
-
-    def covariance(self, eta: float) -> Array:
-        """(d, d): S_y."""
-        shrink = self.delta(eta) @ self.C.T
-        covariance = (self.R + eta * np.eye(len(self.R)) - shrink) / (1.0 + eta)
-        return (covariance + covariance.T) / 2
-
-    def kl(self, eta: float) -> float:
-        """The mean of KL(old || new), in nats; infinite where the new covariance is singular."""
-        covariance = self.covariance(eta)
+    def solution(self, eta: float) -> _Solution:
+        """Delta A and S_y for this `eta`. A direction in which no sample has weight stays."""
+        d = len(self.R)
+        identity = np.eye(d)
+        delta = self.C / np.maximum(self.s + eta, 1e-300)
+        covariance = (self.R + eta * identity - delta @ self.C.T) / (1.0 + eta)
+        covariance = (covariance + covariance.T) / 2
         if not np.isfinite(covariance).all():
-            return np.inf
+            return _Solution(delta, covariance, np.inf)
         try:
             chol = cholesky(covariance)
         except np.linalg.LinAlgError:
-            return np.inf
-        d = len(self.R)
-        both = np.concatenate([np.eye(d), self.delta(eta)], axis=1)
-        white = solve_lower(chol, both)
-        return 0.5 * (float(np.sum(white**2)) - d) + log_det(chol)
+            return _Solution(delta, covariance, np.inf)
+        white = solve_lower(chol, np.concatenate([identity, delta], axis=1))
+        kl = 0.5 * (float(np.sum(white**2)) - d) + log_det(chol)
+        return _Solution(delta, covariance, kl)
 
 
 def _policy_part(
@@ -276,19 +277,23 @@ def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> _Regression:
     return _Regression.of(points - old.mean, old.chol, np.ones((len(points), 1)), weights)
 
 
-def _smallest_eta(parts: list[_Regression], epsilon: float) -> float | None:
-    """0 if the bound is inactive, else the eta at which the KLs of `parts` add up to epsilon.
+def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] | None:
+    """The solutions of `parts` for the smallest eta at which their KLs add up to at most epsilon.
 
-    The KL falls as eta grows, so the root is bracketed in steps of log eta and then refined. None
-    if no eta in `ETA_BRACKET` keeps the bound.
+    eta is 0 if the bound is inactive there. The KL falls as eta grows, so the root is bracketed in
+    steps of log eta and then refined. None if no eta in `ETA_BRACKET` keeps the bound.
     """
+    at_zero = [part.solution(0.0) for part in parts]
+    if sum(solution.kl for solution in at_zero) <= epsilon:
+        return at_zero
+
+    def solutions(log_eta: float) -> list[_Solution]:
+        return [part.solution(float(np.exp(log_eta))) for part in parts]
 
     def excess(log_eta: float) -> float:
-        kl = sum(part.kl(float(np.exp(log_eta))) for part in parts)
+        kl = sum(solution.kl for solution in solutions(log_eta))
         return float(np.log(np.clip(kl / epsilon, 1e-30, 1e30)))
 
-    if sum(part.kl(0.0) for part in parts) <= epsilon:
-        return 0.0
     least, most = np.log(ETA_BRACKET)
     low = high = 0.0
     while excess(high) > 0.0:
@@ -298,29 +303,29 @@ def _smallest_eta(parts: list[_Regression], epsilon: float) -> float | None:
     while low == high or excess(low) < 0.0:
         high, low = low, low - 2.0
         if low < least:
-            return float(np.exp(high))
+            return solutions(high)
     tolerance = 1e-5
     root = brentq(excess, low, high, xtol=tolerance)
-    return float(np.exp(root + 2 * tolerance))  # slightly above the root, where the bound holds
+    return solutions(root + 2 * tolerance)  # slightly above the root, where the bound holds
 
 
-def _policy_at(
-    policy: LinearGaussianPolicy, part: _Regression, eta: float
+def _policy_from(
+    policy: LinearGaussianPolicy, part: _Regression, solution: _Solution
 ) -> LinearGaussianPolicy | None:
-    """The fitted policy for this `eta`; None if its covariance is singular."""
-    covariance = _unwhitened(part.covariance(eta), policy.chol)
+    """The fitted policy; None if its covariance is singular."""
+    covariance = _unwhitened(solution.covariance, policy.chol)
     if covariance is None:
         return None
-    A = policy.A + policy.chol @ part.delta(eta) @ part.to_features
+    A = policy.A + policy.chol @ solution.delta @ part.to_features
     return LinearGaussianPolicy(policy.features, A, covariance)
 
 
-def _gaussian_at(old: Gaussian, part: _Regression, eta: float) -> Gaussian | None:
-    """The fitted Gaussian for this `eta`; None if its covariance is singular."""
-    covariance = _unwhitened(part.covariance(eta), old.chol)
+def _gaussian_from(old: Gaussian, part: _Regression, solution: _Solution) -> Gaussian | None:
+    """The fitted Gaussian; None if its covariance is singular."""
+    covariance = _unwhitened(solution.covariance, old.chol)
     if covariance is None:
         return None
-    return Gaussian(old.mean + (old.chol @ part.delta(eta) @ part.to_features)[:, 0], covariance)
+    return Gaussian(old.mean + (old.chol @ solution.delta @ part.to_features)[:, 0], covariance)
 
 
 def _unwhitened(white: Array, chol: Array) -> Array | None:

@@ -143,13 +143,14 @@ class Dual:
             curvature = sum(m.weights / tau for m, tau in zip(maxima, taus, strict=True))
             rows = self.features * np.sqrt(curvature)[:, None]
             H[k:, k:] = rows.T @ rows  # both soft maxima in one weighted Gram matrix
-            for i, (term, x, tau, m) in enumerate(zip(self.terms, xs, taus, maxima, strict=True)):
-                deviation = x - m.weights @ x
-                spread = m.weights * deviation
-                means = self.features.T @ np.stack([m.weights, spread], axis=1)
-                H[k:, k:] -= means[:, :1] * (means[:, 0] / tau)
-                H[k:, i] = H[i, k:] = -term.sign * means[:, 1] / tau**2
-                H[i, i] = spread @ deviation / tau**3
+            deviations = [x - m.weights @ x for x, m in zip(xs, maxima, strict=True)]
+            spreads = [m.weights * d for m, d in zip(maxima, deviations, strict=True)]
+            # One product for all terms: a product with few rows costs as much as one with four.
+            means = np.stack([m.weights for m in maxima] + spreads) @ self.features
+            for i, (term, tau) in enumerate(zip(self.terms, taus, strict=True)):
+                H[k:, k:] -= means[i, :, None] * (means[i] / tau)
+                H[k:, i] = H[i, k:] = -term.sign * means[k + i] / tau**2
+                H[i, i] = spreads[i] @ deviations[i] / tau**3
             H.flat[k * (len(z) + 1) :: len(z) + 1] += 2 * self.ridge  # the diagonal of v
             return H
 
@@ -215,7 +216,7 @@ def minimise(dual: Dual, start: Array, floor: float = ETA_FLOOR) -> Minimum:
     # Features that are about 0 for every sample, all contexts being far from their centres, are
     # left out: nothing but the ridge determines their v, which is therefore 0.
     k = len(dual.terms)
-    seen = np.maximum(np.abs(dual.features).max(axis=0), np.abs(dual.linear[k:])) > UNSEEN
+    seen = (np.abs(dual.features) > UNSEEN).any(axis=0) | (np.abs(dual.linear[k:]) > UNSEEN)
     if not seen.all():
         kept = np.r_[np.ones(k, dtype=bool), seen]
         inner = minimise(
@@ -318,10 +319,8 @@ def _line_search(
     slope = float(point.gradient @ direction)
     if not slope < 0.0:
         return None
-    down = direction[:k] < 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(down, (least - z[:k]) / np.where(down, direction[:k], -1.0), np.inf)
-    t = min(1.0, float(room.min()))
+    room = [(least[i] - z[i]) / direction[i] for i in range(k) if direction[i] < 0.0]
+    t = float(min([1.0, *room]))
     for _ in range(30):
         candidate = z + t * direction
         candidate[:k] = np.maximum(candidate[:k], least)
@@ -419,9 +418,11 @@ def sprl_weights(
     alpha = alpha / unit
     scaled = (rewards - rewards.max()) / unit  # a shift of the rewards changes nothing
     dual = sprl_dual(scaled, log_ratio, features, alpha=alpha, epsilon=epsilon, ridge=ridge)
-    eta_mu = max(temperature(alpha * log_ratio, epsilon, ROUGH) - alpha, 0.0)
-    cold = np.r_[1.0, eta_mu, np.zeros(features.shape[1])]
-    minimum = minimise(dual, _start(cold, start, unit))
+    first = _warm_start(start, dual, unit)
+    if first is None:
+        eta_mu = max(temperature(alpha * log_ratio, epsilon, ROUGH) - alpha, 0.0)
+        first = np.r_[1.0, eta_mu, np.zeros(features.shape[1])]
+    minimum = minimise(dual, first)
     eta_p, eta_mu, v = float(minimum.z[0]), float(minimum.z[1]), minimum.z[2:]
     w_policy, w_contexts = (m.weights for m in minimum.maxima)
     if policy_weights == "derived":
@@ -464,8 +465,10 @@ def creps_weights(
     scaled = (rewards - rewards.max()) / unit
     dual = creps_dual(scaled, features, mean_features, epsilon=epsilon, ridge=ridge)
     floor = max(ETA_FLOOR, temperature_floor * float(scaled.std()))
-    cold = np.r_[max(1.0, floor), np.zeros(features.shape[1])]
-    minimum = minimise(dual, _start(cold, start, unit), floor)
+    first = _warm_start(start, dual, unit)
+    if first is None:
+        first = np.r_[max(1.0, floor), np.zeros(features.shape[1])]
+    minimum = minimise(dual, first, floor)
     return Weights(
         policy=minimum.maxima[0].weights,
         contexts=np.full(len(rewards), 1 / len(rewards)),
@@ -479,9 +482,9 @@ def creps_weights(
     )
 
 
-def _start(cold: Array, last: Array | None, unit: float) -> Array:
-    """The `last` multipliers in the new unit of reward; the `cold` start if there are none."""
-    return cold if last is None or last.shape != cold.shape else last / unit
+def _warm_start(last: Array | None, dual: Dual, unit: float) -> Array | None:
+    """The multipliers of the `last` update in the new unit of reward; None if none fit `dual`."""
+    return None if last is None or last.shape != dual.linear.shape else last / unit
 
 
 def effective_samples(weights: Array) -> float:
