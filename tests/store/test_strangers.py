@@ -25,11 +25,18 @@ from selfpaced.report.data import stored_runs
 from selfpaced.report.tensorboard import write_events
 from selfpaced.report.watch import film_of
 from selfpaced.store.experiment_info import read_infos
-from selfpaced.store.files import json_bytes, npz_bytes, vouched_json, write_atomically
+from selfpaced.store.files import (
+    json_bytes,
+    npz_bytes,
+    read_vouched_json,
+    vouched_json,
+    write_atomically,
+)
 from selfpaced.store.packed import read_packed, restore_store, write_packed
 from selfpaced.store.reading import finished_runs, read_run, recorded
-from selfpaced.store.spec import run_folders
+from selfpaced.store.spec import asked_iterations, run_folders
 from selfpaced.store.status import status
+from selfpaced.store.writing import write_error
 from selfpaced.sweep import plan
 
 pytestmark = pytest.mark.filterwarnings("always::selfpaced.store.files.DamageWarning")
@@ -59,6 +66,18 @@ def rewrite(path, **changes):
     value = json.loads(path.read_text())
     del value["checksum"]
     path.write_bytes(vouched_json({**value, **changes}))
+
+
+@pytest.mark.parametrize("name", ["spec", "budget", "timing", "result", "error"])
+def test_a_file_that_has_lost_its_checksum_does_not_pass_for_an_old_one(store, name):
+    folder = store / "bowl" / "sprl" / "seed-000"
+    write_error(folder, "ValueError: mine")
+    path = folder / f"{name}.json"
+    content = path.read_bytes()
+    path.write_bytes(content[: content.rindex(b', "checksum"')] + b"}")
+    with pytest.raises(DamagedFile, match="checksum"):
+        read_vouched_json(path)
+    assert asked_iterations(folder) == (0 if name == "budget" else 3)
 
 
 @pytest.fixture

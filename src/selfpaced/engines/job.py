@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.fingerprint import code_fingerprint
 from selfpaced.maths.randomness import streams_of
-from selfpaced.store.files import plain
+from selfpaced.store.files import FORMAT, plain
 from selfpaced.store.reading import finished_iterations
-from selfpaced.store.spec import FORMAT, asked_iterations, edited_code, run_folder
+from selfpaced.store.spec import asked_iterations, edited_code, run_folder
 from selfpaced.store.writing import CHECKPOINT_SECONDS, RunWriter
 from selfpaced.training import budget_of, train_to_end
 from selfpaced.types import Algorithm, Problem, Record, Task

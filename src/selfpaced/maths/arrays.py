@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
+import scipy  # its parts load when they are first used: reading results needs none of them
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dtrtrs
 
 Array = NDArray[np.float64]
 """An array of floats, the type of nearly all arrays of the library."""
@@ -163,7 +163,7 @@ def solve_lower(chol: Array, right: Array) -> Array:
     LAPACK is called directly: for systems this small, SciPy's own checks would take most of the
     time.
     """
-    solution, info = dtrtrs(chol, right, lower=1)
+    solution, info = scipy.linalg.lapack.dtrtrs(chol, right, lower=1)
     if info:
         raise np.linalg.LinAlgError("singular triangular matrix")
     return solution

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian
@@ -206,7 +206,7 @@ class _WhitenedProblem:
             value, gradient = objective(x)
             return value / unit, gradient / unit
 
-        minimize: Any = optimize.minimize
+        minimize: Any = scipy.optimize.minimize
         found = minimize(
             scaled,
             start,

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from selfpaced.maths.arrays import Array, cholesky, solve_lower
 from selfpaced.maths.bisection import largest_that_holds
@@ -305,7 +305,7 @@ def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] |
         if low < least:
             return solutions(high)
     tolerance = 1e-5
-    root = brentq(excess, low, high, xtol=tolerance)
+    root = scipy.optimize.brentq(excess, low, high, xtol=tolerance)
     return solutions(root + 2 * tolerance)  # slightly above the root, where the bound holds
 
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv
-from scipy.optimize import brentq
+import scipy
 
 from selfpaced.maths.arrays import Array, BoolArray
 
@@ -80,7 +79,7 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     low = high - 2.0
     while excess(low) < 0.0:
         high, low = low, low - 2.0
-    return float(np.exp(brentq(excess, low, high, xtol=accuracy, rtol=1e-14)))
+    return float(np.exp(scipy.optimize.brentq(excess, low, high, xtol=accuracy, rtol=1e-14)))
 
 
 @dataclass(frozen=True)
@@ -300,7 +299,7 @@ def _newton_direction(hessian: Array, gradient: Array, held: BoolArray) -> Array
     jitter = 1e-13
     while True:
         H.flat[:: n + 1] = 1.0 + jitter
-        _, solution, info = dposv(H, right)
+        _, solution, info = scipy.linalg.lapack.dposv(H, right)
         if info == 0:
             return solution * scale
         jitter *= 100.0

@@ -11,7 +11,7 @@ import platform
 import re
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,8 @@ import numpy as np
 from selfpaced.maths.archives import DAMAGE, DamagedFile, arrays_in, damage_named
 from selfpaced.types import State
 
+FORMAT = 2
+"""Version of the files in a run's folder. Format 1 had neither checksums nor fingerprints."""
 CHECKSUM = "checksum"  # the entry of a JSON file that vouches for the others
 VOUCHED = re.compile(rb', "checksum": (\d{1,10})}$')  # the end of a file that `vouched_json` wrote
 LARGEST_FILE = 2**28  # bytes of a file that is read at once
@@ -122,6 +124,20 @@ def json_object(content: bytes) -> dict[str, Any]:
     return cast(dict[str, Any], found)
 
 
+def json_objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    """The JSON objects in `lines`, one in each, parsed at once; errors as in `json_object`."""
+    text = b",".join(lines).decode()
+    found: list[Any] = DECODER.decode(f"[{text}]")
+    if len(found) != len(lines) or not all(isinstance(value, dict) for value in found):
+        raise ValueError("it does not hold one object in each line")
+    for line, value in zip(lines, found, strict=True):
+        if line.count(b"[") + line.count(b"{") > DEEPEST:
+            _check_depth(value, DEEPEST)
+    if SURROGATE.search(text):
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
 
@@ -153,8 +169,12 @@ def json_bytes(value: Any) -> bytes:
 
 
 def vouched_json(value: dict[str, Any]) -> bytes:
-    """`value` as JSON text with a checksum of itself, which `read_vouched_json` verifies."""
-    return vouched_text(json_bytes(value))
+    """`value` as JSON text with a checksum of itself, which `read_vouched_json` verifies.
+
+    It begins with its format: without one a file that has lost its checksum would pass for one of
+    format 1, which had none.
+    """
+    return vouched_text(json_bytes({"format": FORMAT, **value}))
 
 
 def vouched_text(text: bytes) -> bytes:

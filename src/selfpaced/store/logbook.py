@@ -14,9 +14,9 @@ from selfpaced.store.experiment_info import (
     numbered_contexts,
     write_info,
 )
-from selfpaced.store.files import plain
+from selfpaced.store.files import FORMAT, plain
 from selfpaced.store.reading import StoredRun, recorded
-from selfpaced.store.spec import FORMAT, run_folder
+from selfpaced.store.spec import run_folder
 from selfpaced.store.versions import versions
 from selfpaced.store.writing import RunWriter
 from selfpaced.types import Record, TeacherConfig

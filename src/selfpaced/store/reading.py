@@ -7,7 +7,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,11 +97,11 @@ def check_run(run: StoredRun) -> None:
 def read_run(folder: Path, *, for_tables: bool = False) -> StoredRun:
     """The finished run in `folder`; a DamagedFile that says which file is damaged.
 
-    All files are checked against their checksums. With `for_tables` the policy, the trajectories
-    and the records without a measurement are left out.
+    All files that are read are checked against their checksums. With `for_tables` the policy, the
+    trajectories and the records without a measurement are left out.
     """
     spec = read_spec(folder)
-    result, content = read_result(folder)
+    result, content = read_result(folder, ("metrics.jsonl",) if for_tables else VOUCHED_FILES)
     policy, contexts, trajectories = None, NO_CONTEXTS, None
     if not for_tables:
         with damage_named(folder / "final.npz"):
@@ -151,27 +151,31 @@ def finished_runs(
     return runs
 
 
-def read_result(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+def read_result(
+    folder: Path, names: Sequence[str] = VOUCHED_FILES
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The result in `folder`, and the files it vouches for; a DamagedFile if one is damaged.
 
-    Another process may replace a result by that of a longer run while this one reads. So files
-    that do not fit are read again with the new result, if there is one. Raise a FileNotFoundError
-    if there is no result.
+    Of the files only those called `names` are read. Another process may replace a result by that
+    of a longer run while this one reads. So files that do not fit are read again with the new
+    result, if there is one. Raise a FileNotFoundError if there is no result.
     """
     path = folder / "result.json"
     stated = file_bytes(path, LARGEST_JSON)
     for _ in range(ATTEMPTS):
         try:
-            return _read_result(folder, stated)
+            return _read_result(folder, stated, names)
         except DamagedFile:
             again = file_bytes(path, LARGEST_JSON)
             if again == stated:
                 raise
             stated = again
-    return _read_result(folder, stated)
+    return _read_result(folder, stated, names)
 
 
-def _read_result(folder: Path, stated: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _read_result(
+    folder: Path, stated: bytes, names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     with damage_named(folder / "result.json"):
         result = vouched_object(stated)
         checksums, length = result["crc"], result["metrics_bytes"]
@@ -182,7 +186,7 @@ def _read_result(folder: Path, stated: bytes) -> tuple[dict[str, Any], dict[str,
         if not {"metrics.jsonl", "final.npz"} <= set(checksums) <= set(VOUCHED_FILES):
             raise ValueError(f"it must vouch for {VOUCHED_FILES}; got {sorted(checksums)}")
     content: dict[str, bytes] = {}
-    for name, crc in checksums.items():
+    for name in (name for name in checksums if name in names):
         path = folder / name
         try:
             content[name] = file_bytes(path)
@@ -190,7 +194,7 @@ def _read_result(folder: Path, stated: bytes) -> tuple[dict[str, Any], dict[str,
             raise DamagedFile(path, "it is missing") from error
         if name == "metrics.jsonl":  # a run that goes on has more lines already
             content[name] = content[name][:length]
-        if zlib.crc32(content[name]) != crc:
+        if zlib.crc32(content[name]) != checksums[name]:
             raise DamagedFile(path, "its checksum is not the one in result.json")
     return result, content
 
@@ -208,7 +212,7 @@ def finished_iterations(folder: Path) -> int:
 
 def recorded_iterations(folder: Path) -> int:
     """Complete lines of metrics in `folder`, even while another process writes."""
-    return _metrics(folder).count(b"\n")
+    return recorded_metrics(folder).count(b"\n")
 
 
 def recorded(folder: Path, *, for_health: bool = False) -> list[Record]:
@@ -217,16 +221,16 @@ def recorded(folder: Path, *, for_health: bool = False) -> list[Record]:
     Nothing if they are damaged: the run itself says so when it goes on. With `for_health` the
     first, the last and those with a measurement, by which health is judged.
     """
-    lines = _metrics(folder).split(b"\n")[:-1]
+    lines = recorded_metrics(folder).split(b"\n")[:-1]
     try:
         return parsed_records(lines, for_health)
     except DAMAGE:
         return []
 
 
-def last_success(folder: Path) -> float:
-    """The last success rate on the target that is recorded in `folder`; nan if none is known."""
-    for line in reversed(_metrics(folder).split(b"\n")[:-1]):
+def last_success(metrics: bytes) -> float:
+    """The last success rate on the target in lines of `metrics`; nan if none is known."""
+    for line in reversed(metrics.split(b"\n")[:-1]):
         if b'"target_success"' in line:
             try:
                 return float(parsed_record(line).get("target_success", math.nan))
@@ -250,7 +254,7 @@ def last_record(folder: Path) -> Record | None:
         return None  # damaged, or a line longer than what was read
 
 
-def _metrics(folder: Path) -> bytes:
+def recorded_metrics(folder: Path) -> bytes:
     """The metrics in `folder`; nothing if there are none, or if they are no regular file."""
     try:
         return file_bytes(folder / "metrics.jsonl")
@@ -281,8 +285,11 @@ def read_cpu_seconds(folder: Path) -> float:
 
 def read_error(folder: Path) -> str | None:
     """Why the run in `folder` failed; None if it did not."""
+    path = folder / "error.json"
     try:
-        return str(read_vouched_json(folder / "error.json").get("error", "unknown"))
+        stored = read_vouched_json(path)
+        with damage_named(path):
+            return str(stored["error"])
     except FileNotFoundError:
         return None
     except DamagedFile as error:

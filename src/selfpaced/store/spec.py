@@ -16,6 +16,7 @@ from selfpaced.maths.archives import DAMAGE, DamagedFile, damage_named, harmless
 from selfpaced.names import checked_name
 from selfpaced.store.compatibility import old_algorithm_name, upgraded_spec
 from selfpaced.store.files import (
+    FORMAT,
     LARGEST_JSON,
     DamageWarning,
     file_bytes,
@@ -27,8 +28,6 @@ from selfpaced.store.files import (
 )
 from selfpaced.store.locking import is_locked
 
-FORMAT = 2
-"""Version of the files in a run's folder. Format 1 had neither checksums nor fingerprints."""
 MOST_ITERATIONS = 10**12  # what a stored number of iterations may be
 DATA_FILES = (  # what a run has computed; a folder without them is one that nobody has begun
     *("result.json", "checkpoint.npz", "metrics.jsonl", "policy.npz", "final.npz", "error.json"),

@@ -1,5 +1,6 @@
 """How far every run of a store is."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from selfpaced.store.reading import (
     read_error,
     read_result,
     recorded,
-    recorded_iterations,
+    recorded_metrics,
 )
 from selfpaced.store.spec import asked_iterations, read_spec, run_folders
 
@@ -34,6 +35,8 @@ class RunStatus:
     """Iterations that were asked for."""
     error: str | None
     """Why the run failed, if it did."""
+    target_success: float = math.nan
+    """The last success rate on the target that is recorded; nan if none is."""
     damaged: bool = False
     """True if files of the run are damaged or missing."""
 
@@ -44,7 +47,7 @@ class RunStatus:
 
     def health(self) -> list[Finding]:
         """What is wrong with the run, judged by its records so far."""
-        if last_success(self.folder) >= SOLVED:
+        if self.target_success >= SOLVED:
             return []  # as `findings` says of such runs, without reading all their records
         return findings(recorded(self.folder, for_health=True), policy_dimension(self.folder))
 
@@ -61,19 +64,22 @@ def _status(folder: Path) -> RunStatus:
         name = {"experiment": folder.parents[1].name, "algorithm": folder.parent.name}
         spec = {**name, "seed": folder.name.removeprefix("seed-").lstrip("0") or "0"}
         return RunStatus(folder, spec, "failed", 0, 0, str(error), damaged=True)
-    asked, finished, error = asked_iterations(folder), 0, None
+    asked, error = asked_iterations(folder), None
     try:
-        finished = int(read_result(folder)[0]["iterations"])
+        result, content = read_result(folder)
+        if 0 < result["iterations"] >= asked:
+            success = last_success(content["metrics.jsonl"])
+            return RunStatus(folder, spec, "done", result["iterations"], asked, None, success)
     except FileNotFoundError:
         pass  # not finished yet
     except DamagedFile as damage:
         error = f"{damage}; run it again to repair it"
-    if finished and finished >= asked:
-        return RunStatus(folder, spec, "done", finished, asked, None)
     damaged = error is not None
     error = error or read_error(folder)
     state = "running" if _is_running(folder) else "failed" if error else "missing"
-    return RunStatus(folder, spec, state, recorded_iterations(folder), asked, error, damaged)
+    metrics = recorded_metrics(folder)
+    done, success = metrics.count(b"\n"), last_success(metrics)
+    return RunStatus(folder, spec, state, done, asked, error, success, damaged)
 
 
 def _is_running(folder: Path) -> bool:

@@ -34,6 +34,7 @@ from selfpaced.maths.arrays import mean_of_known
 from selfpaced.maths.policy import Policy
 from selfpaced.store.compatibility import upgraded_state
 from selfpaced.store.files import (
+    FORMAT,
     file_bytes,
     npz_bytes,
     plain,
@@ -44,7 +45,7 @@ from selfpaced.store.files import (
 from selfpaced.store.locking import lock
 from selfpaced.store.reading import StoredRun, finished_iterations, read_cpu_seconds
 from selfpaced.store.records import checked_record, with_nan
-from selfpaced.store.spec import FORMAT, check_spec, holds_data, write_spec
+from selfpaced.store.spec import check_spec, holds_data, write_spec
 from selfpaced.store.versions import versions
 from selfpaced.types import AnyArray, Final, Record, State, Training
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from selfpaced.maths.arrays import Array, IntArray, check_number
 
@@ -64,7 +64,7 @@ class Randomisation:
         columns |= {"joint_offset": JOINTS, "gains": JOINTS, "delay": 1}
         known = sum(columns.values())
         draws = rng.normal(size=(n, known + steps * JOINTS))
-        differences = 2.0 * ndtr(draws[:, :known]) - 1.0  # uniform from -1 to 1
+        differences = 2.0 * scipy.special.ndtr(draws[:, :known]) - 1.0  # uniform from -1 to 1
         ends = np.cumsum(list(columns.values()))[:-1]
         of = dict(zip(columns, np.split(differences, ends, axis=1), strict=True))
         return Worlds(

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
 from selfpaced.maths.box import Box, checked_space
@@ -154,8 +154,8 @@ class GoalGANTeacher(StartedTeacher):
         self._fresh_rows = 0
         solved = told.contexts[new & (told.rates == 1.0) & (told.counts >= 2)]
         apart = APART * 2 * np.sqrt(self._box.dimension)
-        solved = solved[(cdist(solved, self._solved) > apart).all(axis=1)]
-        close, kept = cdist(solved, solved) <= apart, list[int]()
+        solved = solved[(scipy.spatial.distance.cdist(solved, self._solved) > apart).all(axis=1)]
+        close, kept = scipy.spatial.distance.cdist(solved, solved) <= apart, list[int]()
         for i in range(len(solved)):
             if not close[i, kept].any():
                 kept.append(i)
