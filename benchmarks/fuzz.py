@@ -32,8 +32,9 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from bowl import problem
 
-from selfpaced import SPRL, Box, Experiment, FunctionTask, Gaussian, Problem, load_policy
+from selfpaced import SPRL, Experiment, load_policy
 from selfpaced.engines.job import Job, describe, execute
 from selfpaced.experiments.report_info import info_of
 from selfpaced.maths.archives import DamagedFile, arrays_in
@@ -76,16 +77,6 @@ def hang(*_):
 def alarm(seconds):
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, 4 * seconds)
-
-
-def bowl(contexts, thetas):
-    miss = np.sum((thetas - contexts) ** 2, axis=1)
-    return -miss, miss < 0.01
-
-
-def problem():
-    boxes = Box([-1.0, -1.0], [1.0, 1.0]), Box([-2.0, -2.0], [2.0, 2.0])
-    return Problem(FunctionTask(bowl, *boxes), Gaussian([0.7, 0.7], 0.01 * np.eye(2)))
 
 
 BOWL = Experiment(

@@ -20,22 +20,13 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from bowl import problem
 
-from selfpaced import CREPS, SPRL, Box, Experiment, FunctionTask, Gaussian, Problem
+from selfpaced import CREPS, SPRL, Experiment
 
 FILES = ("metrics.jsonl", "result.json", "policy.npz", "final.npz", "spec.json")
 SEEDS, LENGTH = 3, 40
 WORKERS = 2
-
-
-def bowl(contexts, thetas):
-    miss = np.sum((thetas - contexts) ** 2, axis=1)
-    return -miss, miss < 0.01
-
-
-def problem():
-    boxes = Box([-1.0, -1.0], [1.0, 1.0]), Box([-2.0, -2.0], [2.0, 2.0])
-    return Problem(FunctionTask(bowl, *boxes), Gaussian([0.7, 0.7], 0.01 * np.eye(2)))
 
 
 KILLED = Experiment(

@@ -19,23 +19,14 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import numpy as np
 
-from selfpaced import SPRL, Box, Experiment, FunctionTask, Gaussian, Logbook, Problem, run
+from bowl import problem
+
+from selfpaced import SPRL, Experiment, Logbook, run
 from selfpaced.store.packed import write_packed
 from selfpaced.store.reading import finished_runs
 
 LENGTH = 20  # iterations of a run
-
-
-def bowl(contexts, thetas):
-    miss = np.sum((thetas - contexts) ** 2, axis=1)
-    return -miss, miss < 0.01
-
-
-def problem():
-    boxes = Box([-1.0, -1.0], [1.0, 1.0]), Box([-2.0, -2.0], [2.0, 2.0])
-    return Problem(FunctionTask(bowl, *boxes), Gaussian([0.7, 0.7], 0.01 * np.eye(2)))
 
 
 MANY = Experiment(
