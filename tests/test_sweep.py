@@ -2,6 +2,8 @@
 
 import cProfile
 import dataclasses
+import multiprocessing.context
+import multiprocessing.forkserver
 import os
 import random
 import signal
@@ -333,6 +335,27 @@ def _kill(process, how):
             os.kill(max(workers), signal.SIGKILL)
         process.kill()
     process.wait()
+
+
+def test_a_killed_fork_server_is_replaced(tmp_path, monkeypatch):
+    launch, start = multiprocessing.context.ForkServerProcess._Popen, []
+
+    def killed_once(process):
+        if not start:
+            start.append(1)
+            server = multiprocessing.forkserver._forkserver
+            server.ensure_running()
+            os.kill(server._forkserver_pid, signal.SIGSTOP)  # takes the request, never answers
+            killer = threading.Timer(0.3, os.kill, (server._forkserver_pid, signal.SIGKILL))
+            killer.start()
+        return launch(process)
+
+    monkeypatch.setattr(
+        multiprocessing.context.ForkServerProcess, "_Popen", staticmethod(killed_once)
+    )
+    run(BOWL, "creps", seeds=1, iterations=2, out=tmp_path, workers=1)
+    assert start
+    assert len(list(tmp_path.rglob("result.json"))) == 1
 
 
 def test_twenty_kills_at_random_moments_leave_the_same_bytes(tmp_path):

@@ -57,7 +57,7 @@ def shard_from(text: str) -> tuple[int, int]:
 
 def plan(
     experiments: Sequence[str | Experiment],
-    algorithms: Sequence[str] | None,
+    algorithms: str | Sequence[str] | None,
     seeds: Sequence[int],
     out: Path,
     *,
@@ -79,6 +79,7 @@ def plan(
         raise ValueError(f"checkpoint_seconds must be at least 0; got {checkpoint_seconds}")
     overrides = overrides or {}
     found = [find_experiment(name) for name in experiments]
+    algorithms = [algorithms] if isinstance(algorithms, str) else algorithms
     chosen = {e.name: list(algorithms or e.algorithms) for e in found}
     known = {algorithm for e in found for algorithm in chosen[e.name]}
     for path in overrides:
@@ -264,7 +265,7 @@ class SweepFailed(RuntimeError):
 
 def run(
     experiments: str | Experiment | Sequence[str | Experiment],
-    algorithms: Sequence[str] | None = None,
+    algorithms: str | Sequence[str] | None = None,
     *,
     seeds: int | str | Sequence[int] = 5,
     iterations: int | None = None,

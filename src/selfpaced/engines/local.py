@@ -21,6 +21,10 @@ from selfpaced.types import Record
 
 RETRIES = 2  # further attempts for a run whose process died
 REPORT_SECONDS = 0.2  # least time between two reports of progress of one run
+LAUNCHES = 3  # attempts to start a process
+PRELOADED = [  # by the server that workers are forked from; SciPy's parts load on first use
+    *("selfpaced.engines.local", "scipy.linalg.lapack", "scipy.optimize"),
+]
 POLL_SECONDS = 0.5  # longest wait for reports, and between two looks at locked runs
 GUARD = "in a script, start runs under `if __name__ == '__main__':`, for every process imports it"
 STOP_SECONDS = 30.0  # for a stopped run to finish its iteration and write its checkpoint
@@ -100,7 +104,7 @@ def _context() -> Any:
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["selfpaced.engines.local"])
+    context.set_forkserver_preload(PRELOADED)
     if threading.current_thread() is threading.main_thread():  # Ctrl-C must not end the server
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         multiprocessing.forkserver.ensure_running()
@@ -131,10 +135,20 @@ def _next(
 
 
 def _launch(context: Any, job: Job, attempt: int, threads: int) -> _Worker:
-    """Start a process for `job` that may use `threads` threads."""
+    """Start a process for `job` that may use `threads` threads.
+
+    If the server that forks workers has been killed, starting one fails; the next attempt starts
+    a new server.
+    """
     reports, ours = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(job, ours, threads), daemon=False)
-    process.start()
+    for left in reversed(range(LAUNCHES)):
+        try:
+            process.start()
+            break
+        except (EOFError, ConnectionError):
+            if not left:
+                raise
     ours.close()
     return _Worker(job, attempt, process, reports)
 
