@@ -21,8 +21,9 @@ def throw(contexts, thetas):
 
 task = FunctionTask(
     throw,
-    context_space=Box(low=[2.0, 0.02], high=[12.0, 2.0]),  # distance, radius in m
+    context_space=Box(low=[2.0, 0.02], high=[12.0, 2.0]),
     theta_space=Box(low=[0.0, 0.0], high=[15.0, 1.5]),  # speed in m/s, angle in rad
+    context_names=("distance in m", "radius in m"),  # for figures
 )
 problem = Problem(task, target=Gaussian(mean=[10.0, 0.05], covariance=np.diag([0.05, 1e-4])))
 

@@ -186,14 +186,18 @@ def test_export_to_tensorboard(store, tmp_path, capsys):
 
 
 def test_status_shows_failures_with_their_error(tmp_path):
-    words = ("run", "small_experiments:RAISES", "--algorithms", "sprl", "--seeds", 1)
+    words = ("run", "small_experiments:RAISES", "--algorithms", "sprl", "--seeds", 2)
     failed = call(*words, "--out", tmp_path, cwd=TESTS)
     assert failed.returncode == 1
-    assert "raises sprl seed 0 failed: " in failed.stdout
-    assert "1 of 1 runs failed" in failed.stdout
+    cause = "ArithmeticError: <script>alert(1)</script>"
+    assert f"raises sprl seed 0 failed: {cause}" in failed.stdout
+    assert "2 of 2 runs failed" in failed.stdout
     shown = call("status", tmp_path)
-    assert re.search(r"raises +sprl +0 +0 +0 +1", shown.stdout)
-    assert "ArithmeticError: <script>alert(1)</script>" in shown.stdout
+    assert re.search(r"raises +sprl +0 +0 +0 +2", shown.stdout)
+    for seed in (0, 1):
+        assert f"failed: raises sprl seed {seed}: {cause}" in shown.stdout
+    assert shown.stdout.count("Traceback") == 1
+    assert "raised by the reward function on a batch" in shown.stdout  # the note stays below
 
 
 def test_overrides_reach_the_spec(tmp_path):

@@ -1,8 +1,9 @@
-"""Names that people type or that become folders: suggestions for misspelled ones, and checks."""
+"""Names that people type, see in figures or find as folders: suggestions, and checks."""
 
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Any, cast
 
 
 def named(kind: str, name: str, known: Iterable[str]) -> str:
@@ -26,3 +27,17 @@ def checked_name(name: str) -> str:
             f"got {name!r}"
         )
     return name
+
+
+def checked_context_names(names: object, dimension: int) -> tuple[str, ...] | None:
+    """`names` as a tuple; raise a ValueError unless they are None or one text per dimension."""
+    if names is None:
+        return None
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    listed: list[Any] = list(cast(Iterable[Any], names)) if several else []
+    if len(listed) != dimension or not all(isinstance(name, str) for name in listed):
+        raise ValueError(
+            f"context_names must be a tuple with one name per dimension of a context, here "
+            f"{dimension}; got {names!r}"
+        )
+    return tuple(listed)

@@ -13,16 +13,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_experiments import BOWL, BOXES, TARGET, bowl
 
-from selfpaced import Alpha, Box, Gaussian, Problem, run
+from selfpaced import Alpha, Box, FunctionTask, Gaussian, Logbook, Problem, RowTask, run
 from selfpaced.cli.main import main, split_overrides
 from selfpaced.experiments import EXPERIMENTS, find_experiment
 from selfpaced.experiments.override import override
 from selfpaced.experiments.report_info import info_of
 from selfpaced.maths.schedule import FractionOfGain
 from selfpaced.report.chapters import chapters_of
+from selfpaced.report.contexts import evolution
 from selfpaced.report.data import Group, infos, stored_runs
-from selfpaced.report.page import Chapter, page, write_figures
+from selfpaced.report.page import Chapter, page, slider, write_figures
 from selfpaced.report.reproduce_commands import commands_of
 from selfpaced.report.scene import make_scene, read_scene, write_scene
 from selfpaced.store.experiment_info import info_from_json
@@ -382,6 +384,27 @@ class Named(Clumsy):
 
 def named(names):
     return Problem(Named(names), target=Gaussian([0.5] * 3, np.eye(3)))
+
+
+def test_users_names_and_numbers_stand_at_every_picture_of_contexts(tmp_path):
+    names = ("distance in m", "height in m")
+    task = FunctionTask(bowl, *BOXES, context_names=names)
+    mine = dataclasses.replace(BOWL, problem=lambda: Problem(task, TARGET))
+    group = run(BOWL, "sprl", seeds=1, iterations=4, out=tmp_path, workers=1)["bowl"]["sprl"]
+    info = info_of(mine)
+    assert "right: distance in m, -1 to 1; up: height in m, -1 to 1" in slider(group, info)
+    axes = evolution(group.runs[0], info, "mine").axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == names
+    assert all(label.get_text() for label in axes.get_xticklabels() + axes.get_yticklabels())
+    for wrong in ("ab", ("one",), (1, 2)):
+        with pytest.raises(ValueError, match="context_names must be a tuple with one name per"):
+            FunctionTask(bowl, *BOXES, context_names=wrong)
+        with pytest.raises(ValueError, match="context_names must be a tuple with one name per"):
+            RowTask(bowl, *BOXES, context_names=wrong)
+        with pytest.raises(ValueError, match="context_names must be a tuple with one name per"):
+            Logbook(
+                tmp_path, "own", "own", context_space=BOXES[0], target=TARGET, context_names=wrong
+            )
 
 
 @pytest.mark.parametrize("names", ["abc", ("one", "two"), (1, 2, 3), 7, ()])

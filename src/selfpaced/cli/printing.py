@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfpaced.cli.speech import say
 from selfpaced.report.data import Group
+from selfpaced.report.error_text import failure_kind, headline
 from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
 from selfpaced.store.health import Finding, summarised
 from selfpaced.store.status import RunStatus
@@ -89,12 +90,15 @@ def print_status(found: list[RunStatus], console: "Console") -> None:
         if run.state == "running":
             where = f"iteration {run.iteration} of {run.iterations}"
             say(console, f"running: {run.name}, {where}")
+    shown: set[tuple[str, str]] = set()  # one traceback is enough for all failures of its kind
     for run in found:
         if run.state == "failed":
             error = (run.error or "").strip()
-            say(console, f"failed: {run.name}: {error.splitlines()[-1]}", "red")
-            for line in error.splitlines()[:-1]:
-                say(console, f"    {line}", "dim")
+            say(console, f"failed: {run.name}: {headline(error)}", "red")
+            if "\n" in error and failure_kind(error) not in shown:
+                for line in error.splitlines():
+                    say(console, f"    {line}", "dim")
+            shown.add(failure_kind(error))
 
 
 def print_health(found: list[RunStatus], console: "Console") -> None:

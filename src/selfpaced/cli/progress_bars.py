@@ -13,6 +13,7 @@ from rich.progress import (
 
 from selfpaced.cli.speech import say
 from selfpaced.engines.job import Job
+from selfpaced.report.error_text import headline
 from selfpaced.store.files import read_json
 from selfpaced.sweep import Collector
 
@@ -101,10 +102,10 @@ class Bars(Collector):
         self._end(job)
 
     def failed(self, job: Job, error: str) -> None:
-        """Print the last line of the error, which names its cause."""
+        """Print the line of the error that names its cause."""
         super().failed(job, error)
         self._end(job)
-        self._say(f"{job.name} failed: {error.strip().splitlines()[-1]}")
+        self._say(f"{job.name} failed: {headline(error)}")
 
     def summarise(self) -> int:
         """Say how many runs failed or are not finished; return the exit code."""

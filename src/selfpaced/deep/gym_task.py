@@ -14,6 +14,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, IntArray, check_rows
 from selfpaced.maths.box import Box
+from selfpaced.names import checked_context_names
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.stepwise_task import affine_controllers, controller_space
 from selfpaced.types import Outcomes
@@ -44,8 +45,8 @@ class GymTask:
     """Which contexts exist."""
     theta_space: Box
     """Which parameters of the affine controller may be tried."""
-    context_names: tuple[str, ...]
-    """A name per context dimension, for figures; the attribute is missing if none were given."""
+    context_names: tuple[str, ...] | None
+    """A name for each dimension of a context, for figures; None for numbered ones."""
 
     def __init__(self, environment: str, context_names: Sequence[str] | None = None) -> None:
         from selfpaced.deep.contextual_env import make_contextual
@@ -54,8 +55,7 @@ class GymTask:
         first = make_contextual(environment)
         self._made: list[Any] = [first]  # environments, which later batches use again
         self.context_space = first.get_wrapper_attr("bounds")
-        if context_names is not None:
-            self.context_names = tuple(context_names)
+        self.context_names = checked_context_names(context_names, self.context_space.dimension)
         inputs, outputs = _sizes(environment, first.observation_space, first.action_space)
         self._outputs = outputs
         self.theta_space = controller_space(inputs, outputs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from selfpaced.experiments import EXPERIMENTS, Experiment, find_experiment
 from selfpaced.report.data import groups, infos, stored_runs
-from selfpaced.report.error_text import error_in_one_line
+from selfpaced.report.error_text import error_in_one_line, headline
 from selfpaced.report.page import Chapter
 from selfpaced.report.scene import SUFFIX, read_scene
 from selfpaced.store.experiment_info import ExperimentInfo
@@ -70,7 +70,7 @@ def _unfinished(paths: Sequence[Path]) -> dict[str, list[str]]:
         for run in status(path) if path.is_dir() else []:
             if run.state != "done":
                 where = f"iteration {run.iteration} of {run.iterations}"
-                why = f": {(run.error or '').strip().splitlines()[-1]}" if run.error else ""
+                why = f": {headline(run.error)}" if run.error else ""
                 name = f"{run.spec['algorithm']} seed {run.spec['seed']}"
                 note = f"{name} is {run.state}, {where}{why}"
                 found.setdefault(str(run.spec["experiment"]), []).append(note)

@@ -285,12 +285,15 @@ def slider(group: Group, info: ExperimentInfo) -> str:
     colour = colours([group.algorithm])[group.algorithm]
     name = f"{name_of(group.algorithm)}, seed {run.seed}"
     targets = target_shown(info.target, info)
-    labels = info.context_names
+    labels = [
+        f"{label}, {low:.3g} to {high:.3g}"
+        for label, low, high in zip(info.context_names, info.low, info.high, strict=True)
+    ]
     middle = len(shown) // 2
     iteration, now = shown[middle]  # what a browser without scripts shows
     pictures = ""
     for k, (target, contexts) in enumerate(zip(targets, now, strict=True)):
-        words = f"{labels[0]} (right), {labels[1]} (up)" if len(info.low) == 2 else labels[k]
+        words = f"right: {labels[0]}; up: {labels[1]}" if len(info.low) == 2 else labels[k]
         pictures += (
             f'<div><svg viewBox="0 0 100 100" role="img" aria-label="{escape(words)}">'
             f'<path class="outline" d="{outline(info)}" transform="{contexts.transform}" '

@@ -1,5 +1,6 @@
 """Keeps the curriculum of a training script of your own in the same files as other runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -8,6 +9,7 @@ import numpy as np
 
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.names import checked_context_names
 from selfpaced.store.experiment_info import (
     ExperimentInfo,
     evenly,
@@ -43,7 +45,7 @@ class Logbook:
         context_space: Box,
         target: Gaussian,
         teacher: TeacherConfig | None = None,
-        context_names: tuple[str, ...] | None = None,
+        context_names: Sequence[str] | None = None,
     ) -> None:
         """Open the logbook of one run below the folder `out`, new or old.
 
@@ -59,7 +61,8 @@ class Logbook:
             "seed": seed,
         }
         self._out, self._space, self._target = Path(out), context_space, target
-        self._names = context_names
+        names = checked_context_names(context_names, context_space.dimension)
+        self._names = names or numbered_contexts(context_space.dimension)
         folder = run_folder(self._out, experiment, algorithm, seed)
         self._files = RunWriter(folder, self._spec)
         self._records: list[Record] = recorded(folder)
@@ -99,7 +102,7 @@ class Logbook:
                 reference="",
                 iterations=length,
                 evolution=evenly(length),
-                context_names=self._names or numbered_contexts(self._space.dimension),
+                context_names=self._names,
                 low=self._space.low,
                 high=self._space.high,
                 target=self._target,

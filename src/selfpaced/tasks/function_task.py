@@ -1,12 +1,13 @@
 """`FunctionTask`: a user's own reward function as a task, called with whole batches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from selfpaced.maths.arrays import Array, as_floats, check_kind, check_number
 from selfpaced.maths.box import Box
+from selfpaced.names import checked_context_names
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.types import Outcomes
 
@@ -16,7 +17,8 @@ class FunctionTask:
 
     The function may also return the pair (rewards, successes). With `noisy=True` it gets a random
     generator as its third argument. With a `failure_reward`, rollouts whose reward is nan count as
-    failed ones with that reward; without, they are an error.
+    failed ones with that reward; without, they are an error. `context_names` are shown in figures,
+    one for each dimension of a context.
 
     >>> import numpy as np
     >>> from selfpaced import Box, FunctionTask
@@ -34,6 +36,8 @@ class FunctionTask:
     """Which policy parameters may be tried."""
     last_batch: tuple[Array, Array] | None
     """Contexts and thetas of the last call, to look at if the function raised; None at first."""
+    context_names: tuple[str, ...] | None
+    """A name for each dimension of a context, for figures; None for numbered ones."""
     failures: int
     """Rollouts whose reward was nan and which counted as failed ones so far."""
 
@@ -45,6 +49,7 @@ class FunctionTask:
         *,
         noisy: bool = False,
         failure_reward: float | None = None,
+        context_names: Sequence[str] | None = None,
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
@@ -52,6 +57,7 @@ class FunctionTask:
         check_kind("theta_space", theta_space, Box)
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
+        self.context_names = checked_context_names(context_names, context_space.dimension)
         self.last_batch = None
         self.failures = 0
         self._failure_reward = failure_reward

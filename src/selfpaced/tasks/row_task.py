@@ -4,13 +4,14 @@ import importlib
 import os
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
+from selfpaced.names import checked_context_names
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.tasks.function_task import check_failure_reward, with_failures
 from selfpaced.tasks.row_processes import (
@@ -43,7 +44,7 @@ class RowTask:
     worker dies is tried twice more. `memory_gb` limits the address space of a worker. A row that
     fails raises a `RowError`; with `on_error="fail"` it counts as a failed rollout instead, with
     `failure_reward` as its reward, and a warning tells of the first. With a `failure_reward`, rows
-    whose reward is nan count as failed rollouts, too.
+    whose reward is nan count as failed rollouts, too. `context_names` are shown in figures.
 
     >>> import numpy as np
     >>> from selfpaced import Box, RowTask
@@ -57,6 +58,8 @@ class RowTask:
     """Which contexts exist."""
     theta_space: Box
     """Which policy parameters may be tried."""
+    context_names: tuple[str, ...] | None
+    """A name for each dimension of a context, for figures; None for numbered ones."""
     failures: int
     """Rows that counted as failed rollouts so far, because of an error or a reward of nan."""
 
@@ -73,6 +76,7 @@ class RowTask:
         memory_gb: float | None = None,
         on_error: Literal["raise", "fail"] = "raise",
         failure_reward: float | None = None,
+        context_names: Sequence[str] | None = None,
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
@@ -93,6 +97,7 @@ class RowTask:
             raise ValueError("failure_reward must be given with on_error='fail'; got None")
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
+        self.context_names = checked_context_names(context_names, context_space.dimension)
         self.failures = 0
         self._function = function
         self._on_error, self._failure_reward = on_error, failure_reward
