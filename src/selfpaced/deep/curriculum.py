@@ -22,8 +22,9 @@ from selfpaced.deep.framework_arrays import (
 from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, mean_of_known
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.randomness import generator_state, restored_generator
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target
 from selfpaced.types import State, Teacher, TeacherConfig, part_of, prefixed
 
 MOST_ENVIRONMENTS = 10_000_000
@@ -59,7 +60,7 @@ class Curriculum:
     """What chooses the contexts."""
     context_space: Box | None
     """Which contexts exist; None if nobody has said."""
-    target: Gaussian | None
+    target: Target | None
     """The contexts that shall be mastered in the end; None if nobody has said."""
     episodes: int
     """Episodes finished so far."""
@@ -68,12 +69,14 @@ class Curriculum:
         self,
         teacher: Teacher | TeacherConfig,
         context_space: Box | None = None,
-        target: Gaussian | None = None,
+        target: Target | None = None,
         *,
         seed: int | np.random.Generator = 0,
         record_every: int = 50,
         record: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
+        if context_space is not None:
+            context_space = checked_space(context_space)
         self.teacher = started(teacher, context_space, target)
         self.context_space, self.target = context_space, target
         self._identity = identity_of(teacher, self.teacher, context_space, target)

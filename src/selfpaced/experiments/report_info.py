@@ -4,7 +4,13 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from selfpaced.experiments.experiment import Experiment
-from selfpaced.store.experiment_info import ExperimentInfo, evenly, numbered_contexts
+from selfpaced.maths.box import Box
+from selfpaced.store.experiment_info import (
+    ExperimentInfo,
+    evenly,
+    infeasible_in,
+    numbered_contexts,
+)
 
 
 def info_of(experiment: Experiment, reference: str = "") -> ExperimentInfo:
@@ -21,6 +27,8 @@ def info_of(experiment: Experiment, reference: str = "") -> ExperimentInfo:
         low=box.low,
         high=box.high,
         target=problem.target,
+        space=None if type(box) is Box else box,
+        infeasible=infeasible_in(box),
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, as_floats, check_column, check_rows, mean_of_known
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.particles import Particles
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.randomness import Streams, generator_state, restored_generator
 from selfpaced.types import (
@@ -24,6 +25,7 @@ from selfpaced.types import (
     prefixed,
 )
 
+SAMPLED_PARTICLES = 32  # particles that are recorded for figures
 SAMPLED_CONTEXTS = 10  # contexts of a teacher's batch that are recorded for figures
 
 
@@ -112,14 +114,20 @@ class EpisodicTraining:
         self.learner.restore(part_of(state, "learner."))
 
 
-def described(distribution: Gaussian | None, drawn: Array) -> dict[str, Any]:
+def described(distribution: Gaussian | Particles | None, drawn: Array) -> dict[str, Any]:
     """Where the contexts are, for a record: mean and covariance.
 
     They are those of the `distribution` if there is one. Otherwise they are those of the contexts
-    `drawn` (n, d), and a few of these contexts are recorded, too.
+    `drawn` (n, d), and a few of these contexts are recorded, too. Particles are recorded as some
+    of their contexts.
     """
-    if distribution is not None:
+    if isinstance(distribution, Gaussian):
         mean, covariance, sample = distribution.mean, distribution.covariance, {}
+    elif distribution is not None:
+        mean, covariance = distribution.mean, distribution.covariance
+        places = distribution.contexts
+        few = places[:: max(1, len(places) // SAMPLED_PARTICLES)][:SAMPLED_PARTICLES]
+        sample = {"context_sample": few.round(6).tolist()}
     else:
         mean = drawn.mean(axis=0)
         covariance = (drawn - mean).T @ (drawn - mean) / len(drawn)

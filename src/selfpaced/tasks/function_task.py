@@ -7,6 +7,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, as_floats, check_kind, check_number
 from selfpaced.maths.box import Box
+from selfpaced.spaces.space import checked_space
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.types import Outcomes
 
@@ -17,6 +18,9 @@ class FunctionTask:
     The function may also return the pair (rewards, successes). With `noisy=True` it gets a random
     generator as its third argument. With a `failure_reward`, rollouts whose reward is nan count as
     failed ones with that reward; without, they are an error.
+
+    In a space other than a `Box`, the function gets a list of n natural values (whole numbers,
+    names, tasks, dictionaries) in place of the rows; with `decode=False` it gets the rows.
 
     >>> import numpy as np
     >>> from selfpaced import Box, FunctionTask
@@ -45,10 +49,11 @@ class FunctionTask:
         *,
         noisy: bool = False,
         failure_reward: float | None = None,
+        decode: bool = True,
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
-        check_kind("context_space", context_space, Box)
+        context_space = checked_space(context_space)
         check_kind("theta_space", theta_space, Box)
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
@@ -56,6 +61,7 @@ class FunctionTask:
         self.failures = 0
         self._failure_reward = failure_reward
         self._function, self._noisy = function, noisy
+        self._decodes = decode and context_space.decodes
 
     def __repr__(self) -> str:
         return task_repr(self, function_name(self._function))
@@ -64,7 +70,10 @@ class FunctionTask:
         """Rewards and successes of one rollout per row; nan for successes that are not returned."""
         contexts, thetas = checked_batch(self, contexts, thetas)
         self.last_batch = contexts.copy(), thetas.copy()
-        arguments = (contexts, thetas, rng) if self._noisy else (contexts, thetas)
+        given: Any = contexts
+        if self._decodes:
+            given = [self.context_space.decode(row) for row in contexts]
+        arguments = (given, thetas, rng) if self._noisy else (given, thetas)
         try:
             result = self._function(*arguments)
         except Exception as error:  # the user's error: it is raised again, with a note on the batch

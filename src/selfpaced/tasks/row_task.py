@@ -11,6 +11,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
+from selfpaced.spaces.space import checked_space
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.tasks.function_task import check_failure_reward, with_failures
 from selfpaced.tasks.row_processes import (
@@ -32,9 +33,10 @@ class RowTask:
     """A task from a slow function that simulates one rollout, called on several processes.
 
     `function(context, theta)` gets one context (d_c,) and one theta (d_theta,) and returns a reward
-    or the pair (reward, success). With `noisy=True` its third argument is a generator, seeded
-    per row, so that results do not depend on the number of `workers` (by default one per core).
-    The function must be importable (defined at the top of a module), because the workers are
+    or the pair (reward, success). In a space other than a `Box` the context is its natural value,
+    such as a whole number or a dictionary. With `noisy=True` its third argument is a generator,
+    seeded per row, so that results do not depend on the number of `workers` (by default one per
+    core). The function must be importable (defined at the top of a module), because the workers are
     separate processes. They end with `close()`, with the `with` block, or with the program.
     `engine="ray"` uses the Ray cluster that `ray.init` has connected to, or starts Ray locally.
 
@@ -76,7 +78,7 @@ class RowTask:
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
-        check_kind("context_space", context_space, Box)
+        context_space = checked_space(context_space)
         check_kind("theta_space", theta_space, Box)
         if engine not in ("local", "ray"):
             raise ValueError(f"engine must be 'local' or 'ray'; got {engine!r}")
@@ -110,7 +112,10 @@ class RowTask:
         """Rewards and successes of one rollout per row; a `RowError` says which row failed."""
         contexts, thetas = checked_batch(self, contexts, thetas)
         seeds = rng.integers(2**63, size=len(contexts)).tolist()
-        rows: list[Row] = list(zip(contexts, thetas, seeds, strict=True))
+        given: Any = contexts
+        if self.context_space.decodes:
+            given = [self.context_space.decode(row) for row in contexts]
+        rows: list[Row] = list(zip(given, thetas, seeds, strict=True))
         found = self._pool.map(rows, stop_at_failure=self._on_error == "raise")
         failed = [(i, f) for i, f in enumerate(found) if isinstance(f, RowFailure)]
         if failed:
@@ -139,7 +144,9 @@ class RowTask:
 
 
 def _describe(index: int, row: Row) -> str:
-    return f"row {index}, context {row[0].tolist()}, theta {row[1].tolist()}, seed {row[2]}"
+    context: Any = row[0]
+    context = context.tolist() if isinstance(context, np.ndarray) else context
+    return f"row {index}, context {context}, theta {row[1].tolist()}, seed {row[2]}"
 
 
 class _Ray:

@@ -9,13 +9,20 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import (
     ContextStep,
     TriedContexts,
+    step_to_density,
     step_to_target,
     step_to_value,
 )
-from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target, checked_place, density_of
 from selfpaced.teachers.episodes import JudgedBy, check_judged_by, resolved_threshold
+from selfpaced.teachers.finite_teachers import FiniteThresholdTeacher, is_finite_set
 from selfpaced.teachers.found_threshold import FoundThreshold
-from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
+from selfpaced.teachers.gaussian_teacher import (
+    GaussianTeacher,
+    WidthKeeper,
+    gaussian_of_teacher,
+)
 from selfpaced.types import State
 
 
@@ -60,9 +67,14 @@ class SelfPacedThreshold:
         check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
 
-    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedThresholdTeacher":
+    def start(
+        self, context_space: Box, target: Target
+    ) -> "SelfPacedThresholdTeacher | FiniteThresholdTeacher":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
-        return SelfPacedThresholdTeacher(self, context_space, checked_target(target, context_space))
+        space, aim = checked_place(context_space, target)
+        if is_finite_set(space):
+            return FiniteThresholdTeacher(self, space, aim)
+        return SelfPacedThresholdTeacher(self, space, aim)
 
 
 class SelfPacedThresholdTeacher(GaussianTeacher):
@@ -71,8 +83,10 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
     _own_state = ("reached",)
     _option = "SelfPacedThreshold(judged_by='reward')"
 
-    def __init__(self, config: SelfPacedThreshold, box: Box, target: Gaussian) -> None:
-        super().__init__(box, target, config.update_every, config.judged_by)
+    def __init__(self, config: SelfPacedThreshold, box: Box, target: Target) -> None:
+        contexts = gaussian_of_teacher(box, target, "SelfPacedThreshold")
+        super().__init__(box, target, contexts, config.update_every, config.judged_by)
+        self._density = density_of(target, box)
         self._config = config
         self._reached = False  # True once the expected value has reached the threshold
         self._found = FoundThreshold() if config.threshold is None else None
@@ -91,7 +105,7 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
 
     def _step(self, tried: TriedContexts) -> ContextStep | None:
         """The next contexts; None to wait."""
-        config, threshold = self._config, self._config.threshold
+        config, threshold, contexts = self._config, self._config.threshold, self._gaussian
         if self._found is not None:
             self._found.add(tried.values)
             threshold = self._found.value
@@ -99,9 +113,12 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
         reached = tried.value >= threshold
         self._reached = self._reached or reached
         if reached:
-            return step_to_target(self.contexts, self._target, tried, threshold, config.epsilon)
+            if isinstance(self._target, Gaussian):
+                return step_to_target(contexts, self._target, tried, threshold, config.epsilon)
+            log_target = self._density.log_prob(tried.contexts)
+            return step_to_density(contexts, log_target, tried, threshold, config.epsilon)
         if not self._reached and np.ptp(tried.values) > 0:
-            return step_to_value(self.contexts, tried, config.epsilon)
+            return step_to_value(contexts, tried, config.epsilon)
         return None
 
     def state(self) -> State:
