@@ -315,7 +315,7 @@ class Problem:
         set_(
             self,
             "initial_policy",
-            initial_policy or default_policy(task.theta_space, box.dimension),
+            initial_policy or default_policy(task.theta_space, box),
         )
         set_(self, "value_features", value_features or default_value_features(box))
         set_(self, "reward_shift", check_number("reward_shift", reward_shift))

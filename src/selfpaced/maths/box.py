@@ -66,6 +66,11 @@ class Box(ComparedByFields):
         return True
 
     @property
+    def category_counts(self) -> tuple[int, ...]:
+        """For each coordinate the number of its categories; 0 for numbers."""
+        return (0,) * self.dimension
+
+    @property
     def size(self) -> int | None:
         """How many points exist; None if there are infinitely many."""
         return None

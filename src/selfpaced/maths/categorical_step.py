@@ -17,19 +17,21 @@ Probabilities are passed as logarithms.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import logsumexp
 
 from selfpaced.maths.arrays import Array
 
-HALVINGS = 30  # halvings by which multipliers are found
-NEWTON = 30  # steps for the least c that reaches the threshold
+HALVINGS = 16  # halvings by which the temperature is found
+SHORTER = 8  # halvings by which s is found, for each of which c is found
+NEWTON = 20  # steps, at most, for the least c that reaches the threshold
+ACCURACY = 1e-3  # of the threshold, as a share of the values' range
 LARGEST_C = 1e6  # beyond it all probability is on the most valuable tasks
 
 
 def tilted(log_p: Array, tilt: Array) -> Array:
     """(K,): the logarithm of p_k exp(tilt_k), normalised."""
     logs = log_p + tilt
-    return logs - logsumexp(logs)
+    logs -= logs.max()
+    return logs - np.log(np.exp(logs).sum())
 
 
 def kl(log_p: Array, log_q: Array) -> float:
@@ -66,9 +68,11 @@ def step_to_target(
 ) -> Array:
     """(K,): argmin of KL(p' || mu) subject to E_p'[V] >= threshold and KL(p' || p) <= epsilon.
 
-    `log_p` must reach the threshold itself; then a solution exists.
+    Where no p' within the KL bound reaches the threshold, the result is the one of highest value.
     """
     pull = log_mu - log_p
+    if kl(reaching(log_p, values, threshold), log_p) > epsilon:
+        return step_by_alpha(log_p, log_mu, values, 0.0, epsilon)
 
     def at(s: float) -> Array:
         return reaching(tilted(log_p, s * pull), values, threshold)
@@ -87,8 +91,8 @@ def _furthest(at: Callable[[float], Array], log_p: Array, epsilon: float) -> Arr
     whole = at(1.0)
     if kl(whole, log_p) <= epsilon:
         return whole
-    low, high, found = 0.0, 1.0, log_p
-    for _ in range(HALVINGS // 2):
+    low, high, found = 0.0, 1.0, at(0.0)
+    for _ in range(SHORTER):
         middle = (low + high) / 2
         there = at(middle)
         if kl(there, log_p) <= epsilon:
@@ -110,6 +114,7 @@ def reaching(log_q: Array, values: Array, threshold: float) -> Array:
     if values.max() <= threshold:
         return tilted(log_q, LARGEST_C * (values - values.max()))
     c, low, high, logs = 0.0, 0.0, LARGEST_C, log_q
+    near = ACCURACY * float(np.ptp(values))
     for _ in range(NEWTON):
         variance = float(shares @ (values - mean) ** 2)
         step = (threshold - mean) / variance if variance > 1e-12 else np.inf
@@ -118,6 +123,6 @@ def reaching(log_q: Array, values: Array, threshold: float) -> Array:
         shares = np.exp(logs)
         mean = float(shares @ values)
         low, high = (c, high) if mean < threshold else (low, c)
-        if abs(mean - threshold) < 1e-7:
+        if abs(mean - threshold) < near:
             break
     return logs

@@ -27,6 +27,11 @@ class ColumnSpace(Box):
         return np.zeros(self.dimension, dtype=np.int64)
 
     @property
+    def category_counts(self) -> tuple[int, ...]:
+        """For each column the number of its categories; 0 for numbers."""
+        return tuple(self.categories.tolist())
+
+    @property
     def decodes(self) -> bool:
         """True: whole numbers and categories are no rows of floats."""
         return True

@@ -97,8 +97,15 @@ class TaskSet(ColumnSpace):
 
     names: tuple[str, ...]
     """A name for each task, all different; by default what the task prints as, or its number."""
+    related: tuple[tuple[int, int], ...]
+    """Pairs of tasks that resemble each other, by index; teachers expect similar success there."""
 
-    def __init__(self, tasks: Iterable[Any], names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        tasks: Iterable[Any],
+        names: Sequence[str] | None = None,
+        related: Iterable[tuple[int, int]] = (),
+    ) -> None:
         listed = tuple(tasks)
         if len(listed) < 2:
             raise ValueError(f"tasks must be at least two; got {len(listed)}")
@@ -112,6 +119,14 @@ class TaskSet(ColumnSpace):
         super().__init__([0.0], [len(listed) - 1.0])
         object.__setattr__(self, "names", tuple(names))
         object.__setattr__(self, "_tasks", listed)
+        pairs = tuple((int(one), int(other)) for one, other in related)
+        for pair in pairs:
+            if pair[0] == pair[1] or not all(0 <= k < len(listed) for k in pair):
+                raise ValueError(
+                    f"related must be pairs of different tasks from 0 to {len(listed) - 1}; "
+                    f"got {pair}"
+                )
+        object.__setattr__(self, "related", pairs)
 
     def __repr__(self) -> str:
         return f"TaskSet({len(self.names)} tasks)"

@@ -62,7 +62,7 @@ def space_from(data: dict[str, Any]) -> Box:
     if kind == "Categories":
         return Categories(*data["names"])
     if kind == "TaskSet":
-        return TaskSet(data["names"], data["names"])
+        return TaskSet(data["names"], data["names"], data.get("related", ()))
     if kind == "Constrained":
         return space_from(data["space"])
     if kind == "Product":

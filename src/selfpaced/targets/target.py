@@ -13,7 +13,7 @@ from selfpaced.spaces.space import checked_space
 
 CHECKED = 500  # samples by which a target is checked against its space
 LEAST_INSIDE = 0.02  # share of them that must exist and be feasible
-OUTSIDE = 20.0  # nats below the uniform density, which counts where the target's own is lower
+OUTSIDE = 20.0  # nats below the uniform density, which counts where the target's own is 0
 
 
 class Target(Protocol):
@@ -38,7 +38,7 @@ def has_density(target: Any) -> bool:
 
 
 class FlooredDensity:
-    """The density of a target, but nowhere more than `OUTSIDE` nats below the uniform one.
+    """The density of a target; where it is 0, one that is `OUTSIDE` nats below the uniform one.
 
     So a Gaussian, which reaches beyond a target with bounds, still has a KL to it.
     """
@@ -52,11 +52,12 @@ class FlooredDensity:
 
     def log_prob(self, contexts: Array) -> Array:
         """(n,): log-densities of `contexts` (n, d), all finite."""
-        return np.maximum(np.asarray(self._target.log_prob(contexts), dtype=float), self._least)
+        logs = np.asarray(self._target.log_prob(contexts), dtype=float)
+        return np.where(np.isneginf(logs), self._least, logs)
 
 
 def density_of(target: Any, space: Box) -> Gaussian | FlooredDensity:
-    """What has the log-densities of `target`: a Gaussian itself, and others with a floor."""
+    """What has the log-densities of `target`: a Gaussian itself, others with finite ones only."""
     return target if isinstance(target, Gaussian) else FlooredDensity(target, space)
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, as_floats, check_kind, check_number
+from selfpaced.maths.arrays import Array, BoolArray, as_floats, check_kind, check_number
 from selfpaced.maths.box import Box
 from selfpaced.spaces.space import checked_space
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
@@ -21,6 +21,9 @@ class FunctionTask:
 
     In a space other than a `Box`, the function gets a list of n natural values (whole numbers,
     names, tasks, dictionaries) in place of the rows; with `decode=False` it gets the rows.
+
+    A function that finds that some contexts cannot be played returns (rewards, successes, refused)
+    with n truth values, True for these rows. They do not count, and nothing near them is tried.
 
     >>> import numpy as np
     >>> from selfpaced import Box, FunctionTask
@@ -38,6 +41,8 @@ class FunctionTask:
     """Which policy parameters may be tried."""
     last_batch: tuple[Array, Array] | None
     """Contexts and thetas of the last call, to look at if the function raised; None at first."""
+    refused: BoolArray | None
+    """(n,): True for each row of the last batch whose context cannot be played; None: all can."""
     failures: int
     """Rollouts whose reward was nan and which counted as failed ones so far."""
 
@@ -58,6 +63,7 @@ class FunctionTask:
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
         self.last_batch = None
+        self.refused = None
         self.failures = 0
         self._failure_reward = failure_reward
         self._function, self._noisy = function, noisy
@@ -82,13 +88,34 @@ class FunctionTask:
                 "which is kept in the task's last_batch"
             )
             raise
+        result, self.refused = _without_refused(result, len(contexts))
         rewards, successes = reward_and_success(result)
         if successes is None:
             successes = np.full(len(contexts), np.nan)
         outcomes = Outcomes(as_floats("rewards", rewards), as_floats("successes", successes))
+        if self.refused is not None:  # what the function returned there does not count
+            outcomes = Outcomes(
+                np.where(self.refused, 0.0, outcomes.rewards),
+                np.where(self.refused, np.nan, outcomes.successes),
+            )
         outcomes, count = with_failures(outcomes, self._failure_reward)
         self.failures += count
         return outcomes
+
+
+def _without_refused(result: Any, rows: int) -> tuple[Any, BoolArray | None]:
+    """What a reward function returned without its third value, and that value as a mask."""
+    values: tuple[Any, ...] = cast(Any, result) if isinstance(result, tuple) else (result,)
+    if len(values) != 3:
+        return cast(Any, result), None
+    rewards, successes, refused = values
+    mask = np.asarray(refused)
+    if mask.shape != (rows,) or mask.dtype != np.bool_:
+        raise ValueError(
+            f"refused must be {rows} truth values, one per row; got {mask.dtype} of shape "
+            f"{mask.shape}"
+        )
+    return (rewards, successes), mask if mask.any() else None
 
 
 def check_failure_reward(failure_reward: float | None) -> None:

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
+from selfpaced.maths.arrays import Array, BoolArray, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.spaces.space import checked_space
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.tasks.function_task import check_failure_reward, with_failures
 from selfpaced.tasks.row_processes import (
+    REFUSED,
     RETRIES,
     Row,
     RowError,
@@ -45,7 +46,8 @@ class RowTask:
     worker dies is tried twice more. `memory_gb` limits the address space of a worker. A row that
     fails raises a `RowError`; with `on_error="fail"` it counts as a failed rollout instead, with
     `failure_reward` as its reward, and a warning tells of the first. With a `failure_reward`, rows
-    whose reward is nan count as failed rollouts, too.
+    whose reward is nan count as failed rollouts, too. A function that raises `Infeasible` says that
+    the context cannot be played: the row does not count, and nothing near it is tried again.
 
     >>> import numpy as np
     >>> from selfpaced import Box, RowTask
@@ -59,6 +61,8 @@ class RowTask:
     """Which contexts exist."""
     theta_space: Box
     """Which policy parameters may be tried."""
+    refused: BoolArray | None
+    """(n,): True for each row of the last batch whose context is infeasible; None at first."""
     failures: int
     """Rows that counted as failed rollouts so far, because of an error or a reward of nan."""
 
@@ -96,6 +100,7 @@ class RowTask:
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
         self.failures = 0
+        self.refused = None
         self._function = function
         self._on_error, self._failure_reward = on_error, failure_reward
         count = check_at_least("workers", os.cpu_count() or 1 if workers is None else workers, 1)
@@ -128,6 +133,8 @@ class RowTask:
                 warnings.warn(f"a row failed and counts as a failed rollout: {text}", stacklevel=2)
         scores = [(np.nan, np.nan) if isinstance(f, RowFailure) else f for f in found]
         rewards, successes = np.array(scores, dtype=float).reshape(-1, 2).T.copy()
+        self.refused = successes == REFUSED[1]
+        successes[self.refused] = np.nan
         outcomes, count = with_failures(Outcomes(rewards, successes), self._failure_reward)
         self.failures += count
         return outcomes

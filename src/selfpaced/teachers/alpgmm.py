@@ -18,6 +18,9 @@ from selfpaced.teachers.feasible_teacher import feasible_only
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
+# With more columns than this, a component must have so many points per column that its covariance
+# is known; with fewer, Akaike's criterion alone prevents too many components.
+FEW_COLUMNS, POINTS_PER_COLUMN = 5, 5
 MOST_CATEGORIES = 20  # each is a dimension of the mixture
 FLOOR = 1e-4  # smallest variance of a component, with the context space scaled to the unit cube
 
@@ -126,6 +129,8 @@ class ALPGMMTeacher(StartedTeacher):
         scale = progress.max() if progress.size and progress.max() > 0 else 1.0
         data = np.column_stack([self._progress.contexts, progress / scale])
         least, most = self._config.components
+        if data.shape[1] > FEW_COLUMNS:
+            most = min(most, max(least, len(data) // (POINTS_PER_COLUMN * data.shape[1])))
         sizes = range(least, min(most, len(data) - 1) + 1)
         fits = fit_mixtures(data, sizes, FLOOR, rng) if sizes else []
         self._mixture = min(fits, key=lambda fit: fit.aic) if fits else None
@@ -146,6 +151,10 @@ class ALPGMMTeacher(StartedTeacher):
         self._earlier.add(places, values)
         self._progress.add(places, progress)
         self._since_fit += len(values)
+
+    @property
+    def _columns(self) -> int:
+        return self._box.embedded
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""

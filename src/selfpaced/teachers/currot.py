@@ -125,6 +125,10 @@ class CurrOTTeacher(StartedTeacher):
         """The threshold that was found from the returns; None if one was given."""
         return None if self._found is None else self._found.value
 
+    @property
+    def _columns(self) -> int:
+        return self._box.embedded
+
     def estimate(self, places: Array) -> Array:
         """(n,): estimated values of `places` (n, d) in the unit cube (Nadaraya-Watson)."""
         known = self._episodes.contexts

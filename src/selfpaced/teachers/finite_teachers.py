@@ -1,7 +1,9 @@
 """Self-paced teachers over a finite set without an order: a probability for every task.
 
 The steps are those of `maths/categorical_step.py`, in closed form. The value of a task is the mean
-over its last episodes; a task that was not tried yet is worth as little as the worst one.
+over its last episodes; a task that was not tried yet is worth as little as the worst one. Episodes
+of tasks that are related to a task (`TaskSet.related`) count for it, too: `SHARED` times their
+number, and again `SHARED` times less with every further relation.
 """
 
 from abc import ABC, abstractmethod
@@ -14,6 +16,8 @@ from selfpaced.maths.arrays import Array, check_number
 from selfpaced.maths.box import Box
 from selfpaced.maths.mastery_rule import decided
 from selfpaced.maths.schedule import Progress, checked_alpha
+from selfpaced.spaces.constrained import Constrained
+from selfpaced.spaces.discrete import TaskSet
 from selfpaced.targets.categorical import MOST_POINTS, index_of, points_in
 from selfpaced.targets.target import Target, require_density
 from selfpaced.teachers.episodes import JudgedBy, episode_values
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from selfpaced.teachers.selfpaced_mastery import SelfPacedMastery
     from selfpaced.teachers.selfpaced_threshold import SelfPacedThreshold
 
+SHARED, RELATIONS = 0.3, 3  # weight of a related task's episodes; relations that are followed
+TRIED = 0.05  # share of the episodes that goes to all tasks alike, to notice what has changed
+PRIOR = 0.05  # episodes of the worst value that every task is taken to have had
+AGED = 0.9  # weight of earlier episodes after another update, because the learner changes
 KEPT = 0.9  # weight of a task's earlier episodes when another is counted: about the last ten
 LEAST = -50.0  # log-probability of tasks that the target does not name
 
@@ -54,6 +62,7 @@ class FiniteTeacher(StartedTeacher, ABC):
         self._log_p = np.full(len(self._points), -np.log(len(self._points)))
         self._sums = np.zeros(len(self._points))  # of each task's values, older ones fading
         self._counts = np.zeros(len(self._points))  # of its episodes, faded alike
+        self._relations = _relations(space, len(self._points))
         self._worst = np.inf  # least value of an episode so far
         self._recent = np.zeros(0)  # values since the last update
 
@@ -71,7 +80,11 @@ class FiniteTeacher(StartedTeacher, ABC):
     def values(self) -> Array:
         """(k,): the estimated value of each task."""
         prior = self._worst if np.isfinite(self._worst) else 0.0
-        return (self._sums + prior) / (self._counts + 1.0)
+        return (self._shared(self._sums) + PRIOR * prior) / (self._shared(self._counts) + PRIOR)
+
+    def _shared(self, column: Array) -> Array:
+        """(k,): `column` (k,), to which related tasks have added their shares."""
+        return column if self._relations is None else self._relations @ column
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n tasks (n, d) by their probabilities."""
@@ -93,7 +106,11 @@ class FiniteTeacher(StartedTeacher, ABC):
         self._counts = faded * self._counts + weight
         self._recent = np.concatenate([self._recent, values])
         if len(self._recent) >= self._update_every:
-            self._log_p = self._updated(float(self._recent.mean()))
+            p = np.exp(self._updated(float(self._recent.mean())))
+            # Earlier episodes fade, but not to less than the weight of one.
+            aged = np.clip(1.0 / np.maximum(self._counts, 1.0), AGED, 1.0)
+            self._sums, self._counts = aged * self._sums, aged * self._counts
+            self._log_p = np.log((1.0 - TRIED) * p / p.sum() + TRIED / len(p))
             self._recent = np.zeros(0)
 
     @abstractmethod
@@ -125,6 +142,23 @@ class FiniteTeacher(StartedTeacher, ABC):
         self._log_p, self._recent = np.array(state["log_p"]), np.array(state["recent"])
         self._sums, self._counts = np.array(state["sums"]), np.array(state["counts"])
         self._worst = float(state["worst"])
+
+
+def _relations(space: Box, tasks: int) -> Array | None:
+    """(tasks, tasks): the weight in row i of task j's episodes; None if no tasks are related."""
+    while isinstance(space, Constrained):
+        space = space.space
+    if not isinstance(space, TaskSet) or not space.related or len(space.names) != tasks:
+        return None
+    near = np.zeros((tasks, tasks))
+    for one, other in space.related:
+        near[one, other] = near[other, one] = 1.0
+    near /= np.maximum(near.sum(axis=1, keepdims=True), 1.0)
+    total, power = np.eye(tasks), np.eye(tasks)
+    for _ in range(RELATIONS):
+        power = SHARED * near @ power
+        total += power
+    return total
 
 
 class FiniteAlphaTeacher(FiniteTeacher):
@@ -162,16 +196,15 @@ class FiniteAlphaTeacher(FiniteTeacher):
 
 
 class FiniteThresholdTeacher(FiniteTeacher):
-    """The teacher of `SelfPacedThreshold` on a finite set.
-
-    While the expected value is below the threshold, it goes where the value is highest.
-    """
+    """The teacher of `SelfPacedThreshold` on a finite set."""
 
     _who, _option = "SelfPacedThreshold", "SelfPacedThreshold(judged_by='reward')"
 
     def __init__(self, config: "SelfPacedThreshold", space: Box, target: Target) -> None:
-        super().__init__(config, space, target, config.update_every, config.judged_by)
-        self._found = FoundThreshold() if config.threshold is None else None
+        judged_by: JudgedBy = "reward" if config.judged_by == "reward" else "success"
+        super().__init__(config, space, target, config.update_every, judged_by)
+        found = config.judged_by == "reward" and config.threshold is None
+        self._found = FoundThreshold() if found else None
 
     @property
     def found_threshold(self) -> float | None:
@@ -179,17 +212,16 @@ class FiniteThresholdTeacher(FiniteTeacher):
         return None if self._found is None else self._found.value
 
     def _updated(self, mean: float) -> Array:
-        threshold = self._config.threshold
-        if self._found is not None:
+        values, threshold = self.values, self._config.threshold
+        if self._config.judged_by == "learnability":
+            values = 4.0 * values * (1.0 - values)
+            threshold = 0.5 * float(values.max())
+        elif self._found is not None:
             self._found.add(self._recent)
             threshold = self._found.value
-        bound, values = check_number("threshold", threshold), self.values
-        if self.probabilities @ values >= bound:
-            return categorical_step.step_to_target(
-                self._log_p, self._log_mu, values, bound, self._config.epsilon
-            )
-        return categorical_step.step_by_alpha(
-            self._log_p, self._log_mu, values, 0.0, self._config.epsilon
+        bound = check_number("threshold", threshold)
+        return categorical_step.step_to_target(
+            self._log_p, self._log_mu, values, bound, self._config.epsilon
         )
 
     def _own(self) -> State:

@@ -1,6 +1,7 @@
 """Self-paced deep RL with a threshold on the expected return (Klink et al., 2020)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -41,13 +42,18 @@ class SelfPacedThreshold:
     >>> teacher.tell(contexts, rewards=np.zeros(20), successes=(contexts[:, 0] < 0.5) * 1.0)
     """
 
-    judged_by: JudgedBy = "success"
-    """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
+    judged_by: JudgedBy | Literal["learnability"] = "success"
+    """What an episode's value is: "success" (0 or 1) or "reward" (its return).
+
+    On a finite set of tasks also "learnability": the value of a task is then 4 s (1 - s), with its
+    success rate s, highest where it is solved half the time.
+    """
     threshold: float | None = None
     """V_LB: the least expected value of the contexts, in the unit of `judged_by`.
 
     None: 0.5 if successes are judged. If returns are, half-way from those of the first policy to
-    the best so far, whatever their scale (`FoundThreshold`); records show it as "threshold".
+    the best so far, whatever their scale (`FoundThreshold`); records show it as "threshold". If
+    learnability is, half of that of the most learnable task.
     """
     epsilon: float = 0.15
     """KL bound of one update of the contexts, in nats."""
@@ -59,9 +65,15 @@ class SelfPacedThreshold:
     """KL to the target, in nats, below which contexts may be narrower than `least_deviation`."""
 
     def __post_init__(self) -> None:
-        check_judged_by(self.judged_by)
-        resolved = resolved_threshold(self.judged_by, self.threshold)
-        object.__setattr__(self, "threshold", resolved)
+        check_judged_by(self.judged_by, "learnability")
+        if self.judged_by != "learnability":
+            resolved = resolved_threshold(self.judged_by, self.threshold)
+            object.__setattr__(self, "threshold", resolved)
+        elif self.threshold is not None:
+            raise ValueError(
+                "threshold must be None with judged_by='learnability', which has its own; "
+                f"got {self.threshold}"
+            )
         check_positive("epsilon", self.epsilon)
         check_at_least("update_every", self.update_every, 2)
         check_share("least_deviation", self.least_deviation, "the width of the box")
@@ -74,6 +86,11 @@ class SelfPacedThreshold:
         space, aim = checked_place(context_space, target)
         if is_finite_set(space):
             return FiniteThresholdTeacher(self, space, aim)
+        if self.judged_by == "learnability":
+            raise ValueError(
+                "judged_by='learnability' needs a finite set of tasks, which are tried repeatedly; "
+                f"use judged_by='success' or PLR(); got {space!r}"
+            )
         return SelfPacedThresholdTeacher(self, space, aim)
 
 
@@ -85,7 +102,8 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
 
     def __init__(self, config: SelfPacedThreshold, box: Box, target: Target) -> None:
         contexts = gaussian_of_teacher(box, target, "SelfPacedThreshold")
-        super().__init__(box, target, contexts, config.update_every, config.judged_by)
+        judged_by: JudgedBy = "reward" if config.judged_by == "reward" else "success"
+        super().__init__(box, target, contexts, config.update_every, judged_by)
         self._density = density_of(target, box)
         self._config = config
         self._reached = False  # True once the expected value has reached the threshold
