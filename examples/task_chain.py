@@ -16,7 +16,7 @@ from selfpaced import Categorical, Curriculum, SelfPacedThreshold, TaskSet, Unif
 TASKS = [{"level": k} for k in range(200)]
 SPACE = TaskSet(TASKS, related=[(k, k + 1) for k in range(199)])
 TARGET = Categorical(np.where(np.arange(200) >= 190, 0.1, 0.0))
-TEACHER = SelfPacedThreshold(judged_by="learnability")
+TEACHER = SelfPacedThreshold(judged_by="learnability", epsilon=1.0)
 
 
 class Learner:

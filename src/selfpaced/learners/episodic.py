@@ -139,7 +139,8 @@ class EpisodicTraining:
     ) -> Outcomes:
         """Score the stochastic policy on `contexts`, in the problem's task or another one.
 
-        Contexts that the task refuses are left out, so there may be fewer outcomes than contexts.
+        Contexts that the task refuses are left out, so there may be fewer outcomes than contexts;
+        if it refuses all, there is one, which is nan.
         """
         task = task or self._problem.task
         thetas = self.policy.sample(contexts, rng, task.theta_space)
@@ -148,7 +149,7 @@ class EpisodicTraining:
         if not bad.any():
             return checked_outcomes(outcomes, len(contexts))
         if bad.all():
-            raise ValueError(f"contexts must be feasible; the task has refused all {len(contexts)}")
+            return Outcomes(np.array([np.nan]), np.array([np.nan]))
         kept = Outcomes(outcomes.rewards[~bad], outcomes.successes[~bad])
         return checked_outcomes(kept, int((~bad).sum()))
 
