@@ -199,6 +199,7 @@ def described(distribution: Gaussian | Particles | None, drawn: Array) -> dict[s
     elif distribution is not None:
         mean, covariance = distribution.mean, distribution.covariance
         places = distribution.contexts
+        places = places[distribution.space.feasible(places)]
         few = places[:: max(1, len(places) // SAMPLED_PARTICLES)][:SAMPLED_PARTICLES]
         sample = {"context_sample": few.round(6).tolist()}
     else:

@@ -20,8 +20,8 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 
-HALVINGS = 16  # halvings by which the temperature is found
-SHORTER = 8  # halvings by which s is found, for each of which c is found
+STEPS = 15  # at most, by which the KL is brought to its bound
+CLOSE, AIMED = 0.99, 0.995  # shares of the bound: where to stop, and where to aim
 NEWTON = 20  # steps, at most, for the least c that reaches the threshold
 ACCURACY = 1e-3  # of the threshold, as a share of the values' range
 LARGEST_C = 1e6  # beyond it all probability is on the most valuable tasks
@@ -53,14 +53,10 @@ def step_by_alpha(
 
     if alpha > 0.0 and kl(at(alpha), log_p) <= epsilon:
         return at(alpha)
-    # The KL falls as the temperature rises; it is at most 2 log K below the first bound.
-    low, high = np.log(max(alpha, 1e-9 * spread)), np.log(max(alpha, spread) / epsilon + spread)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if kl(at(float(np.exp(middle))), log_p) <= epsilon else (middle, high)
-        )
-    return at(float(np.exp(high)))
+    # For high temperatures the KL is about Var(beta) / (2 total^2).
+    p = np.exp(log_p)
+    variance = float(p @ (beta - p @ beta) ** 2)
+    return _on_the_bound(at, log_p, epsilon, np.sqrt(variance / (2 * epsilon)) or spread, -2.0)
 
 
 def step_to_target(
@@ -70,13 +66,15 @@ def step_to_target(
 
     Where no p' within the KL bound reaches the threshold, the result is the one of highest value.
     """
-    pull = log_mu - log_p
-    if kl(reaching(log_p, values, threshold), log_p) > epsilon:
-        return step_by_alpha(log_p, log_mu, values, 0.0, epsilon)
+    pull, c = log_mu - log_p, 0.0
 
     def at(s: float) -> Array:
-        return reaching(tilted(log_p, s * pull), values, threshold)
+        nonlocal c  # neighbouring s have neighbouring c
+        found, c = reaching(tilted(log_p, s * pull), values, threshold, c)
+        return found
 
+    if kl(at(0.0), log_p) > epsilon:
+        return step_by_alpha(log_p, log_mu, values, 0.0, epsilon)
     return _furthest(at, log_p, epsilon)
 
 
@@ -89,40 +87,61 @@ def step_towards(log_p: Array, log_aim: Array, epsilon: float) -> Array:
 def _furthest(at: Callable[[float], Array], log_p: Array, epsilon: float) -> Array:
     """`at(s)` for the largest s in [0, 1] with KL(at(s) || p) <= epsilon."""
     whole = at(1.0)
-    if kl(whole, log_p) <= epsilon:
+    far = kl(whole, log_p)
+    if far <= epsilon:
         return whole
-    low, high, found = 0.0, 1.0, at(0.0)
-    for _ in range(SHORTER):
-        middle = (low + high) / 2
-        there = at(middle)
-        if kl(there, log_p) <= epsilon:
-            low, found = middle, there
+    return _on_the_bound(at, log_p, epsilon, float(np.sqrt(epsilon / far)), 2.0)
+
+
+def _on_the_bound(
+    at: Callable[[float], Array], log_p: Array, epsilon: float, start: float, power: float
+) -> Array:
+    """`at(x)` for an x > 0 with KL(at(x) || p) just below epsilon.
+
+    The KL changes about as x^power, which gives the next x; bisection of log x takes over where
+    that leaves the interval that is known to hold the solution.
+    """
+    inside, outside, x = -np.inf, np.inf, float(np.log(start))
+    if power < 0.0:
+        inside, outside = outside, inside
+    found = log_p
+    for _ in range(STEPS):
+        there = at(float(np.exp(x)))
+        far = kl(there, log_p)
+        if far <= epsilon:
+            inside, found = x, there
+            if far >= CLOSE * epsilon:
+                break
         else:
-            high = middle
+            outside = x
+        x += float(np.log(AIMED * epsilon / max(far, 1e-300))) / power
+        if np.isfinite(inside + outside) and not min(inside, outside) < x < max(inside, outside):
+            x = (inside + outside) / 2
     return found
 
 
-def reaching(log_q: Array, values: Array, threshold: float) -> Array:
-    """(K,): q_k exp(c V_k), normalised, with the least c >= 0 whose expected value is `threshold`.
+def reaching(
+    log_q: Array, values: Array, threshold: float, start: float = 0.0
+) -> tuple[Array, float]:
+    """q_k exp(c V_k), normalised, with the least c >= 0 whose expected value is `threshold`; and c.
 
-    Where even the most valuable task is worth less, all probability goes to such tasks.
+    The search for c begins at `start`. Where even the most valuable task is worth less than the
+    threshold, all probability goes to such tasks.
     """
-    shares = np.exp(log_q)
-    mean = float(shares @ values)
-    if mean >= threshold:
-        return log_q
+    if np.exp(log_q) @ values >= threshold:
+        return log_q, 0.0
     if values.max() <= threshold:
-        return tilted(log_q, LARGEST_C * (values - values.max()))
-    c, low, high, logs = 0.0, 0.0, LARGEST_C, log_q
+        return tilted(log_q, LARGEST_C * (values - values.max())), start
+    c, low, high, logs = start, 0.0, LARGEST_C, log_q
     near = ACCURACY * float(np.ptp(values))
     for _ in range(NEWTON):
-        variance = float(shares @ (values - mean) ** 2)
-        step = (threshold - mean) / variance if variance > 1e-12 else np.inf
-        c = c + step if low < c + step < high else (low + min(high, 2 * low + 10.0)) / 2
         logs = tilted(log_q, c * values)
         shares = np.exp(logs)
         mean = float(shares @ values)
-        low, high = (c, high) if mean < threshold else (low, c)
         if abs(mean - threshold) < near:
             break
-    return logs
+        low, high = (c, high) if mean < threshold else (low, c)
+        variance = float(shares @ (values - mean) ** 2)
+        step = (threshold - mean) / variance if variance > 1e-12 else np.inf
+        c = c + step if low < c + step < high else (low + min(high, 2 * low + 10.0)) / 2
+    return logs, c
