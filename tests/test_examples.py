@@ -99,6 +99,32 @@ def test_tasks_and_teachers_of_the_examples_keep_the_contracts(name, monkeypatch
         check_teacher(example.TEACHER, gate.task.context_space, gate.target)
 
 
+def test_contexts_of_two_gates_split_and_both_are_learned():
+    success, contexts = load("two_gates").main(iterations=260)
+    assert success > 0.8
+    assert (np.abs(contexts[:, 0]) > 3.0).all()
+
+
+def test_goals_beside_an_obstacle_are_learned_whether_it_is_known_or_not():
+    assert min(load("obstacle").main()) > 0.9
+
+
+def test_recorded_positions_are_mastered():
+    assert min(load("recorded_positions").main().values()) > 0.9
+
+
+def test_a_grid_world_of_whole_numbers_and_categories_is_mastered():
+    assert load("grid_world").main() > 0.9
+
+
+def test_a_chain_of_tasks_is_climbed_in_a_fraction_of_the_episodes():
+    example = load("task_chain")
+    paced = example.episodes_until_solved(example.TEACHER, 0, 20_000)
+    assert paced < 20_000
+    uniform = example.episodes_until_solved(example.UniformTeacher(), 0, int(2 * paced))
+    assert np.isinf(uniform)  # five times as many are not enough either: docs/any-target.md
+
+
 def test_ppo_in_one_file_runs_with_a_curriculum(capsys):
     pytest.importorskip("gymnasium", reason="needs the extra gym")
     pytest.importorskip("torch", reason="needs the extra torch")

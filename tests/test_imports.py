@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[1] / "src" / "selfpaced"
 # A room may import itself and the rooms before it. There are no exemptions.
 ORDER = [
     {"maths", "names"},
+    {"spaces"},
+    {"targets"},
     {"types"},
     {"store"},
     {"tasks", "teachers"},

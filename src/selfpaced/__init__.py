@@ -40,8 +40,20 @@ if TYPE_CHECKING:
     from selfpaced.maths.schedule import FractionOfReward as FractionOfReward
     from selfpaced.maths.schedule import Progress as Progress
     from selfpaced.report.data import load as load
+    from selfpaced.spaces import Categories as Categories
+    from selfpaced.spaces import Constrained as Constrained
+    from selfpaced.spaces import Infeasible as Infeasible
+    from selfpaced.spaces import Integers as Integers
+    from selfpaced.spaces import Product as Product
+    from selfpaced.spaces import TaskSet as TaskSet
     from selfpaced.store.logbook import Logbook as Logbook
     from selfpaced.sweep import run as run
+    from selfpaced.targets import Categorical as Categorical
+    from selfpaced.targets import Empirical as Empirical
+    from selfpaced.targets import Independent as Independent
+    from selfpaced.targets import Mixture as Mixture
+    from selfpaced.targets import StudentT as StudentT
+    from selfpaced.targets import Uniform as Uniform
     from selfpaced.tasks.ball_in_a_cup import BallInACup as BallInACup
     from selfpaced.tasks.function_task import FunctionTask as FunctionTask
     from selfpaced.tasks.gate import Gate as Gate
@@ -113,8 +125,24 @@ _HOMES = {
         "Progress",
     ),
     "report.data": ("load",),
+    "spaces": (
+        "Categories",
+        "Constrained",
+        "Infeasible",
+        "Integers",
+        "Product",
+        "TaskSet",
+    ),
     "store.logbook": ("Logbook",),
     "sweep": ("run",),
+    "targets": (
+        "Categorical",
+        "Empirical",
+        "Independent",
+        "Mixture",
+        "StudentT",
+        "Uniform",
+    ),
     "tasks.ball_in_a_cup": ("BallInACup",),
     "tasks.function_task": ("FunctionTask",),
     "tasks.gate": ("Gate",),

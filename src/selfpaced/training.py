@@ -15,6 +15,7 @@ from selfpaced.maths.arrays import Array, check_at_least, has_method, mean_of_kn
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
 from selfpaced.store.health import Finding, findings
+from selfpaced.targets.target import central_context, samples_in
 from selfpaced.tasks.threads import processors, sharing_threads
 from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Task, Training
 
@@ -114,17 +115,19 @@ def measure_on_target(
     training: Training, problem: Problem, n: int, rng: np.random.Generator
 ) -> Outcomes:
     """The policy's outcomes on n contexts of the target."""
-    return training.measure(problem.target.sample(n, rng, problem.task.context_space), rng)
+    return training.measure(samples_in(problem.target, n, rng, problem.task.context_space), rng)
 
 
 def _final(training: Training, problem: Problem, rng: np.random.Generator, n: int) -> Final:
     outcomes = measure_on_target(training, problem, n, rng)
-    contexts = problem.target.sample(FINAL_TRAJECTORIES, rng, problem.task.context_space)
+    space = problem.task.context_space
+    contexts = samples_in(problem.target, FINAL_TRAJECTORIES, rng, space)
     trajectories = training.trajectories(contexts, rng)
-    at_mean = training.measure(np.tile(problem.target.mean, (n, 1)), rng)
+    middle = central_context(problem.target, space)
+    at_mean = training.measure(np.tile(middle, (n, 1)), rng)
     rescored: dict[str, Outcomes] = {}
     for name, task in problem.final_tasks.items():
-        again = problem.target.sample(n, rng, problem.task.context_space)
+        again = samples_in(problem.target, n, rng, space)
         rescored[name] = training.measure(again, rng, task)
     return Final(outcomes, at_mean, contexts, trajectories, rescored)
 

@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from selfpaced.maths.arrays import Array, check_kind, check_number, has_method
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import Features, default_value_features
-from selfpaced.maths.gaussian import Gaussian, checked_target, gaussian_over
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.particles import Particles
 from selfpaced.maths.policy import LinearGaussianPolicy, Policy, default_policy
 from selfpaced.maths.randomness import Streams
 from selfpaced.names import checked_name
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target, checked_target
+from selfpaced.targets.uniform import default_contexts
 
 AnyArray = NDArray[Any]
 Metrics = dict[str, float]
@@ -116,8 +120,8 @@ class Learner(Protocol):
         ...
 
     @property
-    def context_distribution(self) -> Gaussian | None:
-        """The Gaussian that contexts are drawn from; None if they come from elsewhere."""
+    def context_distribution(self) -> Gaussian | Particles | None:
+        """What contexts are drawn from; None if they come from elsewhere."""
         ...
 
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -163,7 +167,7 @@ class Teacher(Protocol):
 class TeacherConfig(Protocol):
     """A teacher's configuration, such as `CurrOT()`."""
 
-    def start(self, context_space: Box, target: Gaussian) -> Teacher:
+    def start(self, context_space: Box, target: Target) -> Teacher:
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
         ...
 
@@ -227,7 +231,7 @@ class Final(NamedTuple):
     outcomes: Outcomes
     """On contexts drawn from the target."""
     at_mean: Outcomes
-    """At the target's mean, the only context that CMA-ES, which ignores contexts, learns for."""
+    """At the target's mean (its most central sample if not Gaussian), where CMA-ES learns."""
     contexts: Array
     """(10, d_c): contexts drawn from the target, for the trajectories."""
     trajectories: Array | None
@@ -263,13 +267,13 @@ class Problem:
 
     task: Task
     """What scores rollouts."""
-    target: Gaussian
+    target: Target
     """Distribution of the contexts on which the policy shall succeed in the end."""
-    initial_contexts: Gaussian
+    initial_contexts: Target
     """Distribution of SPRL's first contexts.
 
-    By default it is centred in the context space, with standard deviations of a quarter of its
-    width.
+    By default it is a Gaussian, centred in the context space, with standard deviations of a quarter
+    of its width; in a space with categories, it is uniform.
     """
     initial_policy: LinearGaussianPolicy
     """The policy before learning; by default it covers the middle of the parameter space."""
@@ -289,9 +293,9 @@ class Problem:
     def __init__(
         self,
         task: Task,
-        target: Gaussian,
+        target: Target,
         *,
-        initial_contexts: Gaussian | None = None,
+        initial_contexts: Target | None = None,
         initial_policy: LinearGaussianPolicy | None = None,
         value_features: Features | None = None,
         reward_shift: float = 0.0,
@@ -299,20 +303,19 @@ class Problem:
     ) -> None:
         if not has_method(task, "evaluate"):
             raise ValueError(f"task must have a method evaluate; got {task!r}")
-        check_kind("target", target, Gaussian)
-        if initial_contexts is not None:
-            check_kind("initial_contexts", initial_contexts, Gaussian)
+        box = checked_space(task.context_space)
+        if initial_contexts is not None and not has_method(initial_contexts, "sample"):
+            raise ValueError(f"initial_contexts must be a distribution; got {initial_contexts!r}")
         if initial_policy is not None:
             check_kind("initial_policy", initial_policy, LinearGaussianPolicy)
-        box = task.context_space
         set_ = object.__setattr__
         set_(self, "task", task)
         set_(self, "target", target)
-        set_(self, "initial_contexts", initial_contexts or gaussian_over(box))
+        set_(self, "initial_contexts", initial_contexts or default_contexts(box))
         set_(
             self,
             "initial_policy",
-            initial_policy or default_policy(task.theta_space, box.dimension),
+            initial_policy or default_policy(task.theta_space, box),
         )
         set_(self, "value_features", value_features or default_value_features(box))
         set_(self, "reward_shift", check_number("reward_shift", reward_shift))
@@ -328,10 +331,8 @@ class Problem:
                 raise ValueError(
                     f"final_tasks[{name!r}] must have a method evaluate; got {other!r}"
                 )
-        if self.initial_contexts.dimension != d:
-            raise ValueError(
-                f"initial_contexts must have {d} dimensions; got {self.initial_contexts.dimension}"
-            )
+        if (got := getattr(self.initial_contexts, "dimension", d)) != d:
+            raise ValueError(f"initial_contexts must have {d} dimensions; got {got}")
         policy = self.initial_policy
         if (policy.features.inputs, policy.dimension) != (d, d_theta):
             raise ValueError(
@@ -344,4 +345,6 @@ class Problem:
             )
 
     def __repr__(self) -> str:
-        return f"Problem({self.task!r}, target mean {self.target.mean.tolist()})"
+        mean = getattr(self.target, "mean", None)
+        where = type(self.target).__name__ if mean is None else f"mean {mean.tolist()}"
+        return f"Problem({self.task!r}, target {where})"

@@ -174,15 +174,19 @@ def test_one_component_has_a_closed_form_whatever_is_fitted_beside_it():
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0, 100.0])
 def test_a_weighed_step_respects_its_bound(alpha, epsilon):
     old, target, contexts, values = problem(3)
-    step = step_by_alpha(old, target, tried(contexts, values), alpha, epsilon)
+    step = step_by_alpha(old, target.log_prob(contexts), tried(contexts, values), alpha, epsilon)
     assert not step.failed
     assert old.kl(step.contexts) <= epsilon * 1.001
 
 
 def test_a_weighed_step_goes_to_the_target_or_to_the_value():
     old, target, contexts, values = problem(n=1000)
-    to_value = step_by_alpha(old, target, tried(contexts, values), 0.0, 0.2).contexts
-    to_target = step_by_alpha(old, target, tried(contexts, values), 10.0, 0.2).contexts
+    to_value = step_by_alpha(
+        old, target.log_prob(contexts), tried(contexts, values), 0.0, 0.2
+    ).contexts
+    to_target = step_by_alpha(
+        old, target.log_prob(contexts), tried(contexts, values), 10.0, 0.2
+    ).contexts
     assert to_target.kl(target) < 0.9 * old.kl(target)
     assert to_target.kl(target) < to_value.kl(target)
     assert to_value.mean[0] < old.mean[0] < to_target.mean[0]
@@ -193,6 +197,8 @@ def test_without_an_active_bound_a_weighed_step_has_a_closed_form():
     rng = np.random.default_rng(0)
     old, target = Gaussian([0.0], [[1.0]]), Gaussian([0.4], [[0.8]])
     contexts = old.sample(200_000, rng)
-    step = step_by_alpha(old, target, tried(contexts, 0.5 * contexts[:, 0]), 2.0, 3.0)
+    step = step_by_alpha(
+        old, target.log_prob(contexts), tried(contexts, 0.5 * contexts[:, 0]), 2.0, 3.0
+    )
     np.testing.assert_allclose(step.contexts.mean, 0.4 + 0.8 * 0.5 / 2.0, atol=0.01)
     np.testing.assert_allclose(step.contexts.covariance, [[0.8]], atol=0.01)

@@ -1,6 +1,7 @@
 """Where contexts were: as Gaussians, or one by one."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -92,12 +93,12 @@ def test_a_slider_shows_every_context_of_a_sample(dimension):
 
 
 def test_the_outline_lands_where_the_gaussian_is():
-    (shown,) = target_shown(Gaussian([2.0, 0.0], np.diag([0.16, 0.04])), info(2))
+    (shown,) = target_shown(replace(info(2), target=Gaussian([2.0, 0.0], np.diag([0.16, 0.04]))))
     a, b, c, d, x, y = map(float, re.findall(r"-?[\d.]+", shown.transform))
     assert (x, y) == (75.0, 75.0)  # of a square of side 100; y points down
     widths = np.hypot([a, b], [c, d])  # along x and y
     np.testing.assert_allclose(widths, [20.0, 10.0], rtol=1e-3)  # two deviations of 0.4 and 0.2
-    shown = target_shown(Gaussian([2.0], [[0.16]]), info(1))[0]
+    shown = target_shown(replace(info(1), target=Gaussian([2.0], [[0.16]])))[0]
     assert shown.transform == "matrix(10.00 0.00 0.00 -95.00 75.00 100.00)"
 
 

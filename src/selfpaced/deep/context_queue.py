@@ -1,14 +1,14 @@
 """The contexts of an environment's next episodes, in a queue that a teacher fills."""
 
 from collections import deque
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfpaced.maths.arrays import Array, check_vector
+from selfpaced.maths.arrays import Array, check_vector, has_method
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target, central_context, checked_target, samples_in
 
 
 class ContextQueue:
@@ -16,7 +16,7 @@ class ContextQueue:
 
     Resets take the default context until something is queued for the first time, and while the
     queue is `paused` (outside of training, when an evaluation must not use up what waits). The
-    default is one context, or a draw from a Gaussian. Otherwise a reset of an empty queue is an
+    default is one context, or a draw from a target. Otherwise a reset of an empty queue is an
     error, because the episode would have a context that no teacher chose.
 
     Vector environments reach these attributes and methods by name, as they do `ContextualEnv`'s.
@@ -33,7 +33,7 @@ class ContextQueue:
     defines_success: bool = True
     """Batched episodes always say whether they have succeeded."""
 
-    def __init__(self, bounds: Box, context: ArrayLike | Gaussian | None = None) -> None:
+    def __init__(self, bounds: Box, context: ArrayLike | Target | None = None) -> None:
         self.bounds = bounds
         self.paused = False
         self.from_queue = False
@@ -47,10 +47,14 @@ class ContextQueue:
         paused = ", paused" if self.paused else ""
         return f"ContextQueue({len(self._waiting)} waiting{paused})"
 
-    def set_default_context(self, context: ArrayLike | Gaussian) -> None:
-        """Set the context of resets for which none is queued: one, or a Gaussian to draw from."""
-        self._default_distribution = context if isinstance(context, Gaussian) else None
-        self._default = self.checked(context.mean if isinstance(context, Gaussian) else context)
+    def set_default_context(self, context: ArrayLike | Target) -> None:
+        """Set the context of resets for which none is queued: one, or a target to draw from."""
+        self._default_distribution: Any = context if has_method(context, "sample") else None
+        if self._default_distribution is None:
+            self._default = self.checked(cast(ArrayLike, context))
+        else:
+            target = checked_target(context, self.bounds)
+            self._default = central_context(target, self.bounds)
 
     def seed(self, seed: int | None) -> None:
         """Seed the draws of default contexts; None makes them different in every process."""
@@ -81,7 +85,8 @@ class ContextQueue:
         elif self.paused or not self._filled:
             self.current, self.from_queue = self._default, False
             if self._default_distribution is not None:
-                self.current = self._default_distribution.sample(1, self._rng, self.bounds)[0]
+                target = self._default_distribution
+                self.current = samples_in(target, 1, self._rng, self.bounds)[0]
         else:
             raise RuntimeError(
                 "no context is waiting for this reset: queue_contexts must come before it. With "

@@ -20,7 +20,8 @@ from selfpaced.deep.context_queue import ContextQueue
 from selfpaced.deep.success_rule import SuccessRule, checked_rule, success_of
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target
 
 CHANGING_NOTHING = (  # wrappers that change neither observations, nor actions, nor rewards
     gymnasium.wrappers.TimeLimit,
@@ -50,12 +51,15 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     leaves the queue alone. To evaluate on the target, make another environment with
     `context=target`.
 
-    `context_space`: bounds of the contexts; the environment's own `context_space` if not given.
+    `context_space`: a `Box`, another space of the library or of Gymnasium; the environment's own
+    `context_space` if not given. In a space other than a `Box` the environment gets natural values
+    (whole numbers, names, dictionaries).
     `apply`: how a context reaches the environment. The name of an attribute, which is set (to a
     number if it holds one); or of a method, which is called; or a function of (environment,
     context); or None, for `reset(options={"context": c})`. `context`: the default context, or a
-    `Gaussian` to draw it from; the middle of the context space if not given. `observe_context`:
-    append the context to observations, scaled to [-1, 1]. `success`: what counts as a success at
+    target to draw it from; the middle of the context space if not given. `observe_context`:
+    append the context to observations, scaled to [-1, 1]; a category is
+    a unit vector. `success`: what counts as a success at
     the end of an episode: the name of an entry of `info` that says it; "terminated", if episodes
     that end by themselves have succeeded; a number, which the return must reach; or a function of
     `info`, which then has "episode_return" and "terminated", too. The function is called at every
@@ -75,10 +79,10 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     def __init__(
         self,
         env: gymnasium.Env[Any, Any],
-        context_space: Box | gymnasium.spaces.Box | None = None,
+        context_space: Box | gymnasium.spaces.Space[Any] | None = None,
         *,
         apply: Apply = None,
-        context: ArrayLike | Gaussian | None = None,
+        context: ArrayLike | Target | None = None,
         observe_context: bool = False,
         success: SuccessRule = "is_success",
         check_context: bool = True,
@@ -138,8 +142,8 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     def paused(self, paused: bool) -> None:
         self._queue.paused = paused
 
-    def set_default_context(self, context: ArrayLike | Gaussian) -> None:
-        """Set the context of resets for which none is queued: one, or a Gaussian to draw from."""
+    def set_default_context(self, context: ArrayLike | Target) -> None:
+        """Set the context of resets for which none is queued: one, or a target to draw from."""
         self._queue.set_default_context(context)
 
     @property
@@ -158,15 +162,19 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
             self._queue.seed(seed)
         context = self._queue.next(None if options is None else options.get("context"))
         if self._apply is None:
-            options = WatchedOptions({**(options or {}), "context": context.copy()})
+            options = WatchedOptions({**(options or {}), "context": self._natural(context)})
         else:
-            self._apply(context.copy())
+            self._apply(self._natural(context))
         self._return = 0.0
         observation, info = self.env.reset(seed=seed, options=options)
         if self._check_context:
             self._check_context = False
             self._warn_if_ignored(options, context)
         return self._observed(observation), {**info, "context": context.copy()}
+
+    def _natural(self, context: Array) -> Any:
+        """What the environment gets: a copy of the row, or the value that it stands for."""
+        return self.bounds.decode(context) if self.bounds.decodes else context.copy()
 
     def _warn_if_ignored(self, options: dict[str, Any] | None, context: Array) -> None:
         """Warn if the reset that has just been did not take the context."""
@@ -196,11 +204,14 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         """`observation`, with the context appended if it shall be observed."""
         if not self._observe_context:
             return observation
-        scaled = 2 * (self._queue.current - self.bounds.low) / self.bounds.width - 1
+        if self.bounds.ordered:
+            scaled = 2 * (self._queue.current - self.bounds.low) / self.bounds.width - 1
+        else:
+            scaled = 2 * self.bounds.embed(self._queue.current[None])[0] - 1
         return np.concatenate([observation, scaled]).astype(self.observation_space.dtype)
 
 
-def _bounds(env: Any, given: Box | gymnasium.spaces.Box | None) -> Box:
+def _bounds(env: Any, given: Box | gymnasium.spaces.Space[Any] | None) -> Box:
     """The bounds that were `given`, or those of the environment's own context space."""
     found: Any = given
     if found is None:
@@ -210,11 +221,7 @@ def _bounds(env: Any, given: Box | gymnasium.spaces.Box | None) -> Box:
             raise ValueError(
                 "context_space must be given for an environment without one of its own; got None"
             ) from None
-    if isinstance(found, Box):
-        return found
-    if not isinstance(found, gymnasium.spaces.Box):
-        raise ValueError(f"context_space must be a Box, such as Box([0, 0], [1, 1]); got {found!r}")
-    return Box(found.low, found.high)
+    return checked_space(found)
 
 
 def _applied_by(apply: Apply, env: Any, dimension: int) -> Callable[[Array], None] | None:
@@ -237,7 +244,7 @@ def _applied_by(apply: Apply, env: Any, dimension: int) -> Callable[[Array], Non
             f"apply must name an array of {dimension} numbers or a method that takes one; "
             f"{type(inner).__name__}.{apply} is a scalar"
         )
-    return lambda context: setattr(inner, apply, float(context[0]))
+    return lambda context: setattr(inner, apply, float(np.ravel(context)[0]))
 
 
 def _with_context(space: Any, bounds: Box) -> gymnasium.spaces.Box:
@@ -247,7 +254,7 @@ def _with_context(space: Any, bounds: Box) -> gymnasium.spaces.Box:
         raise ValueError(
             f"observe_context needs observations that are vectors of floats; got {space}"
         )
-    ones = np.ones(bounds.dimension)
+    ones = np.ones(bounds.embedded)
     low, high = np.concatenate([space.low, -ones]), np.concatenate([space.high, ones])
     return gymnasium.spaces.Box(
         low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype

@@ -12,22 +12,21 @@ from numpy.typing import ArrayLike
 
 from selfpaced.deep.contexts_in_flight import ContextsInFlight
 from selfpaced.deep.curriculum_identity import check_identity, identity_of, started
-from selfpaced.deep.finished_episodes import Episodes, joined
+from selfpaced.deep.finished_episodes import Episodes, checked_column, checked_ids, joined
 from selfpaced.deep.framework_arrays import (
     array_as_text,
     array_from_text,
-    as_numpy,
     in_the_framework_of,
 )
 from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, mean_of_known
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.randomness import generator_state, restored_generator
+from selfpaced.spaces.constrained import feasible_rows
+from selfpaced.spaces.refusals import RefusedContexts
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target
 from selfpaced.types import State, Teacher, TeacherConfig, part_of, prefixed
-
-MOST_ENVIRONMENTS = 10_000_000
-"""Environments are numbered from 0; a larger number than this is taken for a mistake."""
 
 
 class Curriculum:
@@ -59,7 +58,7 @@ class Curriculum:
     """What chooses the contexts."""
     context_space: Box | None
     """Which contexts exist; None if nobody has said."""
-    target: Gaussian | None
+    target: Target | None
     """The contexts that shall be mastered in the end; None if nobody has said."""
     episodes: int
     """Episodes finished so far."""
@@ -68,12 +67,14 @@ class Curriculum:
         self,
         teacher: Teacher | TeacherConfig,
         context_space: Box | None = None,
-        target: Gaussian | None = None,
+        target: Target | None = None,
         *,
         seed: int | np.random.Generator = 0,
         record_every: int = 50,
         record: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
+        if context_space is not None:
+            context_space = checked_space(context_space)
         self.teacher = started(teacher, context_space, target)
         self.context_space, self.target = context_space, target
         self._identity = identity_of(teacher, self.teacher, context_space, target)
@@ -84,6 +85,7 @@ class Curriculum:
         self._ended: list[Episodes] = []  # since the last record
         self._records = 0
         self._flight: ContextsInFlight | None = None  # made with the first contexts
+        self._refused = None if context_space is None else RefusedContexts(context_space)
         self._again = np.zeros((0, self._dimension))  # handed out before new ones, see below
 
     def __repr__(self) -> str:
@@ -103,13 +105,43 @@ class Curriculum:
     def _ask(self, ids: IntArray) -> Array:
         again = asked = self._again[: len(ids)]
         if len(again) < len(ids) or len(ids) == 0:
-            asked = np.asarray(self.teacher.ask(len(ids) - len(again), self._rng), dtype=float)
-            if self.context_space is not None:
-                asked = self.context_space.check("contexts", asked)
+            asked = self._asked(len(ids) - len(again))
             asked = np.concatenate([again, asked]) if len(again) else asked
         self._again = self._again[len(ids) :]
         self._in_flight(asked.shape[1]).add(ids, asked)
         return asked.copy()
+
+    def _asked(self, n: int) -> Array:
+        """(n, d): contexts of the teacher; those near refused ones are drawn again."""
+
+        def draw(k: int) -> Array:
+            rows = np.asarray(self.teacher.ask(k, self._rng), dtype=float)
+            return (
+                rows if self.context_space is None else self.context_space.check("contexts", rows)
+            )
+
+        refused = self._refused
+        if refused is None or len(refused) == 0:
+            return draw(n)
+        return feasible_rows(
+            draw, n, refused.allows, lambda k: refused.allowed_uniform(k, self._rng)
+        )
+
+    def refused(self, environment_ids: Any) -> None:
+        """Take note that environments cannot play the oldest contexts that they have in flight.
+
+        They get others by `next_contexts`. Nothing within 5% of each width of a refused context is
+        handed out again. The teacher is not told of an episode.
+        """
+        if self._refused is None:
+            raise ValueError(
+                "context_space must be given to a curriculum whose contexts are refused"
+            )
+        ids = checked_ids(environment_ids)
+        contexts = self._played(ids)
+        if self._flight is not None and len(ids):
+            self._flight.drop_oldest(ids)
+            self._refused.add(contexts)
 
     def expect_no_successes(self) -> None:
         """Raise a ValueError if the teacher needs successes, before anything is trained.
@@ -136,10 +168,10 @@ class Curriculum:
         themselves; otherwise it is known here.
         """
         ids = checked_ids(environment_ids)
-        values = _column("returns", returns, len(ids))
+        values = checked_column("returns", returns, len(ids))
         solved = np.full(len(ids), np.nan)
         if successes is not None:
-            solved = _column("successes", successes, len(ids))
+            solved = checked_column("successes", successes, len(ids))
         played = self._played(ids) if contexts is None else np.array(contexts, dtype=float)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
@@ -253,6 +285,7 @@ class Curriculum:
             "in_flight.ids": ids,
             "in_flight.contexts": contexts,
             "again": self._again,
+            **({"refused": self._refused.contexts} if self._refused else {}),
             **prefixed("ended.", joined(self._ended)._asdict() if self._ended else {}),
             **prefixed("teacher.", self.teacher.state()),
         }
@@ -293,6 +326,9 @@ class Curriculum:
         self._rng, self.episodes, self._records = rng, episodes, records
         self._ended = [Episodes(**ended)] if ended else []
         self._flight = flight
+        if self.context_space is not None:
+            self._refused = RefusedContexts(self.context_space)
+            self._refused.add(np.array(state.get("refused", self._refused.contexts), dtype=float))
         self._again = np.array(state.get("again", np.zeros((0, self._dimension))))
 
     def state_dict(self) -> dict[str, Any]:
@@ -311,35 +347,3 @@ class Curriculum:
                 f"{sorted(found)[:5]}"
             )
         self.restore({name: array_from_text(name, value) for name, value in found.items()})
-
-
-def checked_ids(environment_ids: Any) -> IntArray:
-    """`environment_ids` as integers (k,); raise a ValueError if they are not."""
-    ids = as_numpy(environment_ids)
-    if ids.ndim == 0:
-        ids = ids[None]
-    if ids.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise ValueError(
-            f"environment_ids must be whole numbers (k,), one per episode (of a mask, the indices: "
-            f"np.flatnonzero(mask)); got {ids.dtype} of shape {ids.shape}"
-        )
-    if ids.min() < 0 or ids.max() >= MOST_ENVIRONMENTS:
-        raise ValueError(
-            f"environment_ids must be numbers of environments from 0 to {MOST_ENVIRONMENTS - 1}; "
-            f"got {ids.min() if ids.min() < 0 else ids.max()}"
-        )
-    return ids.astype(np.int64)
-
-
-def _column(name: str, values: Any, rows: int) -> Array:
-    """`values` as floats (rows,); raise a ValueError otherwise."""
-    found = as_numpy(values).astype(float)
-    if found.ndim == 0 and rows == 1:
-        found = found[None]
-    if found.shape != (rows,):
-        raise ValueError(
-            f"{name} must be ({rows},), one for each of environment_ids; got {found.shape}"
-        )
-    return found

@@ -2,10 +2,11 @@
 
 from typing import Any, cast
 
-from selfpaced.maths.arrays import check_kind, has_method
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.arrays import has_method
+from selfpaced.maths.box import Box
+from selfpaced.spaces.space import checked_space
 from selfpaced.store.files import plain
+from selfpaced.targets.target import Target
 from selfpaced.types import Teacher, TeacherConfig
 
 Identity = dict[str, Any]
@@ -13,13 +14,16 @@ Identity = dict[str, Any]
 
 
 def started(
-    teacher: Teacher | TeacherConfig, context_space: Box | None, target: Gaussian | None
+    teacher: Teacher | TeacherConfig, context_space: Box | None, target: Target | None
 ) -> Teacher:
     """`teacher`, started if it is a configuration; raise a ValueError if it is neither."""
     if context_space is not None:
         checked_space(context_space)
-    if target is not None:
-        check_kind("target", target, Gaussian)
+    if target is not None and not has_method(target, "sample"):
+        raise ValueError(
+            "target must be a distribution, such as a Gaussian, or have a method "
+            f"sample(n, rng); got {target!r}"
+        )
     if has_method(teacher, "ask") and has_method(teacher, "tell"):
         return cast(Teacher, teacher)
     if not has_method(teacher, "start"):
@@ -36,7 +40,7 @@ def started(
 
 
 def identity_of(
-    given: Teacher | TeacherConfig, teacher: Teacher, space: Box | None, target: Gaussian | None
+    given: Teacher | TeacherConfig, teacher: Teacher, space: Box | None, target: Target | None
 ) -> Identity:
     """What a state depends on, as plain data: configuration, context space and target.
 

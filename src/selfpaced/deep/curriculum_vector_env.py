@@ -17,7 +17,7 @@ from selfpaced.deep.success_rule import SuccessRule, checked_rule, column_of, su
 from selfpaced.deep.vector_contexts import ApplyToRows, bounds_of, channel_to
 from selfpaced.maths.arrays import Array, BoolArray, IntArray, check_at_least
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target
 from selfpaced.types import Teacher, TeacherConfig
 
 
@@ -57,7 +57,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         self,
         env: gymnasium.vector.VectorEnv[Any, Any, Any],
         teacher: Teacher | TeacherConfig,
-        target: Gaussian | None = None,
+        target: Target | None = None,
         *,
         context_space: Box | None = None,
         apply: ApplyToRows | None = None,

@@ -7,7 +7,7 @@ import numpy as np
 
 from selfpaced.deep.curriculum_vector_env import CurriculumVectorEnv
 from selfpaced.maths.arrays import check_at_least
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target
 from selfpaced.teachers.target import TargetTeacher
 from selfpaced.types import Outcomes
 
@@ -15,7 +15,7 @@ from selfpaced.types import Outcomes
 def measure_on_target(
     env: Any,
     act: Callable[[Any], Any],
-    target: Gaussian,
+    target: Target,
     episodes: int = 100,
     *,
     seed: int = 0,

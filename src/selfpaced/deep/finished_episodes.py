@@ -1,10 +1,14 @@
-"""Episodes that have ended, as a teacher is told of them."""
+"""Episodes that have ended, as a teacher is told of them, and checks of what loops report."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.deep.framework_arrays import as_numpy
+from selfpaced.maths.arrays import Array, IntArray
+
+MOST_ENVIRONMENTS = 10_000_000
+"""Environments are numbered from 0; a larger number than this is taken for a mistake."""
 
 
 class Episodes(NamedTuple):
@@ -21,3 +25,35 @@ class Episodes(NamedTuple):
 def joined(parts: list[Episodes]) -> Episodes:
     """The episodes of all `parts`, in order."""
     return Episodes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def checked_ids(environment_ids: Any) -> IntArray:
+    """`environment_ids` as integers (k,); raise a ValueError if they are not."""
+    ids = as_numpy(environment_ids)
+    if ids.ndim == 0:
+        ids = ids[None]
+    if ids.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise ValueError(
+            f"environment_ids must be whole numbers (k,), one per episode (of a mask, the indices: "
+            f"np.flatnonzero(mask)); got {ids.dtype} of shape {ids.shape}"
+        )
+    if ids.min() < 0 or ids.max() >= MOST_ENVIRONMENTS:
+        raise ValueError(
+            f"environment_ids must be numbers of environments from 0 to {MOST_ENVIRONMENTS - 1}; "
+            f"got {ids.min() if ids.min() < 0 else ids.max()}"
+        )
+    return ids.astype(np.int64)
+
+
+def checked_column(name: str, values: Any, rows: int) -> Array:
+    """`values` as floats (rows,); raise a ValueError otherwise."""
+    found = as_numpy(values).astype(float)
+    if found.ndim == 0 and rows == 1:
+        found = found[None]
+    if found.shape != (rows,):
+        raise ValueError(
+            f"{name} must be ({rows},), one for each of environment_ids; got {found.shape}"
+        )
+    return found

@@ -16,7 +16,9 @@ from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.particles import Particles
 from selfpaced.maths.randomness import Streams
+from selfpaced.targets.target import central_context
 from selfpaced.types import (
     Outcomes,
     Problem,
@@ -131,7 +133,8 @@ class PPOTraining:
             teacher = config.teacher.start(problem.task.context_space, problem.target)
             self._curriculum = CurriculumCallback(teacher, seed=streams.world)
         with self._isolated():
-            self._environment, self._model, episode = make_model(config, problem.target.mean)
+            middle = central_context(problem.target, problem.task.context_space)
+            self._environment, self._model, episode = make_model(config, middle)
             if self._curriculum is not None:
                 self._curriculum.attach(self._environment)
         self._rollouts_per_update = config.environments * config.steps / episode
@@ -169,18 +172,21 @@ class PPOTraining:
 
     def _context_record(self, ended: list[dict[str, Any]]) -> dict[str, Any]:
         """Mean and covariance of the contexts; with a Gaussian teacher, its KL to the target."""
-        mean = self._problem.target.mean
+        target = self._problem.target
         if self._curriculum is None:
+            mean = central_context(target, self._problem.task.context_space)
             all_equal = np.zeros((len(mean), len(mean)))
             return {"context_mean": mean.tolist(), "context_covariance": all_equal.tolist()}
-        gaussian: Gaussian | None = getattr(self._curriculum.teacher, "context_distribution", None)
+        contexts: Gaussian | Particles | None = getattr(
+            self._curriculum.teacher, "context_distribution", None
+        )
         drawn = [info["context"] for info in ended]
         if not drawn:
             drawn = np.concatenate(self._curriculum.waiting_contexts)
-        found = described(gaussian, np.array(drawn))
-        if gaussian is None:
+        found = described(contexts, np.array(drawn))
+        if not isinstance(contexts, Gaussian) or not isinstance(target, Gaussian):
             return found
-        return {**found, "kl_to_target": gaussian.kl(self._problem.target)}
+        return {**found, "kl_to_target": contexts.kl(target)}
 
     def _update(self) -> list[dict[str, Any]]:
         """Do one update; return the last `info` of every episode that ended."""

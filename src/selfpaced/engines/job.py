@@ -14,6 +14,7 @@ from selfpaced.store.files import FORMAT, plain
 from selfpaced.store.reading import finished_iterations
 from selfpaced.store.spec import asked_iterations, edited_code, run_folder
 from selfpaced.store.writing import CHECKPOINT_SECONDS, RunWriter
+from selfpaced.targets.stored import storable
 from selfpaced.training import budget_of, train_to_end
 from selfpaced.types import Algorithm, Problem, Record, Task
 
@@ -89,7 +90,7 @@ def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
         "task": _name(problem.task),
         "contexts": plain(problem.task.context_space),
         "thetas": _short(plain(problem.task.theta_space)),
-        "target": plain(problem.target),
+        "target": plain(storable(problem.target, problem.task.context_space)),
         "initial_contexts": plain(problem.initial_contexts),
         "initial_policy": _short(plain(problem.initial_policy.arrays())),
         "value_features": _short(problem.value_features.spec()),

@@ -1,8 +1,14 @@
 """What reports must know of an experiment, taken from the experiment itself."""
 
 from selfpaced.experiments.experiment import Experiment
+from selfpaced.maths.box import Box
 from selfpaced.names import checked_context_names
-from selfpaced.store.experiment_info import ExperimentInfo, evenly, numbered_contexts
+from selfpaced.store.experiment_info import (
+    ExperimentInfo,
+    evenly,
+    infeasible_in,
+    numbered_contexts,
+)
 
 
 def info_of(experiment: Experiment, reference: str = "") -> ExperimentInfo:
@@ -20,4 +26,6 @@ def info_of(experiment: Experiment, reference: str = "") -> ExperimentInfo:
         low=box.low,
         high=box.high,
         target=problem.target,
+        space=None if type(box) is Box else box,
+        infeasible=infeasible_in(box),
     )

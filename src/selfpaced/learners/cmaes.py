@@ -14,6 +14,7 @@ from selfpaced.maths.features import constant_features
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy, constant_policy
 from selfpaced.maths.randomness import Streams, generator_state, restored_generator
+from selfpaced.targets.target import central_context
 from selfpaced.types import Metrics, Problem, Samples, State
 
 # CMA-ES gives one parameter vector. As a Gaussian policy it gets this standard deviation, as a
@@ -78,13 +79,14 @@ class CMAESLearner:
         self._told: list[Array] = []  # the rewards of every generation
         self._asked: list[Array] = []  # the generation that is being evaluated
         self._iteration = 0
-        self._initial_policy = _point(problem.initial_policy.mean(problem.target.mean), problem)
+        self._context = central_context(problem.target, problem.task.context_space)
+        self._initial_policy = _point(problem.initial_policy.mean(self._context), problem)
         self.policy = self._initial_policy
 
     def __repr__(self) -> str:
         rollouts = sum(len(rewards) for rewards in self._told)
         return (
-            f"CMAESLearner(at context {self._problem.target.mean.round(4).tolist()}, "
+            f"CMAESLearner(at context {self._context.round(4).tolist()}, "
             f"{len(self._told)} generations, {rollouts} rollouts)"
         )
 
@@ -101,7 +103,7 @@ class CMAESLearner:
         self._rng = rng
         self._asked = self._strategy.ask()
         thetas = np.array(self._asked)
-        return np.tile(self._problem.target.mean, (len(thetas), 1)), thetas
+        return np.tile(self._context, (len(thetas), 1)), thetas
 
     def tell(self, samples: Samples) -> Metrics:
         """Take note of a generation; an empty dictionary means that the iteration is not over."""
@@ -166,7 +168,7 @@ class CMAESLearner:
         # One initial standard deviation for all parameters: the largest of the initial policy's
         # (paper, appendix).
         sigma = float(np.sqrt(np.diag(initial.covariance)).max())
-        mean = np.clip(initial.mean(self._problem.target.mean), box.low, box.high)
+        mean = np.clip(initial.mean(self._context), box.low, box.high)
         return cma.CMAEvolutionStrategy(mean, sigma, options)
 
     def _randn(self, *shape: int) -> Array:

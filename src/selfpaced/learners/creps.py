@@ -106,9 +106,10 @@ class CREPSLearner:
 
     @property
     def context_distribution(self) -> Gaussian | None:
-        """The target if contexts are drawn from it; None with any other teacher."""
+        """The target if contexts are drawn from it and it is Gaussian; None with other teachers."""
+        target = self._problem.target
         on_target = isinstance(self._config.teacher, TargetTeacher)
-        return self._problem.target if on_target else None
+        return target if on_target and isinstance(target, Gaussian) else None
 
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Contexts (n_samples, d_c) of the teacher and parameters (n_samples, d_theta) to try."""

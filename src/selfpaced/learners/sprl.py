@@ -16,11 +16,12 @@ from selfpaced.maths.arrays import (
     check_positive,
     has_method,
 )
-from selfpaced.maths.gaussian import with_variance_floor
+from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.kl_bounded_fit import fit_joint
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.reps import PolicyWeights, sprl_weights
 from selfpaced.maths.schedule import Progress, Schedule, checked_alpha
+from selfpaced.targets.target import density_of, require_density
 from selfpaced.types import Metrics, Problem, Samples, State
 
 
@@ -137,9 +138,25 @@ class AlphaLearner(SelfPacedLearner):
     """Algorithm 1 between two batches."""
 
     def __init__(self, config: SPRL, pacing: Alpha, problem: Problem) -> None:
-        super().__init__(config, problem)
+        space, initial = problem.task.context_space, problem.initial_contexts
+        who = "SPRL(pacing=Alpha(...))"
+        require_density(problem.target, who, "SPRL()")
+        if not space.ordered or not isinstance(initial, Gaussian):
+            raise ValueError(
+                f"{who} draws contexts from a Gaussian, so initial_contexts must be one and the "
+                f"space must have an order; use SPRL(); got {initial!r} in {space!r}"
+            )
+        super().__init__(config, problem, initial)
+        self._density = density_of(problem.target, space)
         self._pacing = pacing
+        self._sampled_kl = np.nan  # to the target, over the buffer; nan before the first update
         self._first_reward = np.nan  # mean reward of the first full buffer
+
+    @property
+    def _gaussian(self) -> Gaussian:
+        """The contexts' Gaussian: this pacing never has particles."""
+        assert isinstance(self.contexts, Gaussian)
+        return self.contexts
 
     def tell(self, samples: Samples) -> Metrics:
         """One iteration of Algorithm 1; an empty dictionary while the buffer fills."""
@@ -148,7 +165,8 @@ class AlphaLearner(SelfPacedLearner):
             return {}  # warm-up: sample, do not learn
         self._iteration += 1
         data = self._buffer.pooled()
-        log_ratio = self._target.log_prob(data.contexts) - self.contexts.log_prob(data.contexts)
+        log_ratio = self._density.log_prob(data.contexts) - self._gaussian.log_prob(data.contexts)
+        self._sampled_kl = -float(log_ratio.mean())
         alpha = self._alpha(data.rewards, log_ratio)  # update schedule
         weights = sprl_weights(  # optimise dual, calculate sample weights
             data.rewards,
@@ -162,7 +180,7 @@ class AlphaLearner(SelfPacedLearner):
         )
         fit = fit_joint(  # infer policy and context distributions
             self.policy,
-            self.contexts,
+            self._gaussian,
             data.contexts,
             data.thetas,
             weights.policy,
@@ -179,8 +197,14 @@ class AlphaLearner(SelfPacedLearner):
             **joint_metrics(weights, fit),
             **floors,
             **realised,
-            "kl_to_target": self.contexts.kl(self._target),
+            **self._distance(),
         }
+
+    def _distance(self) -> Metrics:
+        """The KL to the target: exact for a Gaussian, else of the samples before this update."""
+        if isinstance(self._target, Gaussian):
+            return {"kl_to_target": self._gaussian.kl(self._target)}
+        return {"sampled_kl_to_target": self._sampled_kl}
 
     def _alpha(self, rewards: Array, log_ratio: Array) -> float:
         """alpha of this update. The schedule gets the sampled and the exact KL to the target."""
@@ -192,25 +216,27 @@ class AlphaLearner(SelfPacedLearner):
             mean_reward=mean_reward,
             first_reward=self._first_reward,
             kl=-float(log_ratio.mean()),
-            exact_kl=self.contexts.kl(self._target),
+            exact_kl=next(iter(self._distance().values())),
         )
         return checked_alpha(self._pacing.schedule, progress)
 
     def _hold_variance_floor(self, contexts: Array) -> Metrics:
         """Raise the contexts' variances to their floor, if one is set and the target is far."""
-        floor, before = self._pacing.variance_floor, self.contexts
+        floor, before = self._pacing.variance_floor, self._gaussian
         if floor is not None:
-            densities = self.contexts.log_prob(contexts) - self._target.log_prob(contexts)
+            densities = self._gaussian.log_prob(contexts) - self._density.log_prob(contexts)
             if densities.mean() > floor.until_kl:
-                self.contexts = with_variance_floor(self.contexts, floor.variance)
-        raised = not np.array_equal(self.contexts.covariance, before.covariance)
+                self.contexts = with_variance_floor(self._gaussian, floor.variance)
+        raised = not np.array_equal(self._gaussian.covariance, before.covariance)
         return {"variance_raised": float(raised)}
 
     def state(self) -> State:
         """Everything that later updates depend on, as plain arrays."""
-        return {**super().state(), "first_reward": np.array(self._first_reward)}
+        sampled = {} if isinstance(self._target, Gaussian) else {"kl": np.array(self._sampled_kl)}
+        return {**super().state(), "first_reward": np.array(self._first_reward), **sampled}
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
         super().restore(state)
         self._first_reward = float(state["first_reward"])
+        self._sampled_kl = float(state.get("kl", np.nan))

@@ -9,13 +9,22 @@ from selfpaced.learners.buffer import Buffer
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.kl_bounded_fit import with_entropy_floor
+from selfpaced.maths.particles import Particles
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 
 if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
-Pair = tuple[LinearGaussianPolicy, Gaussian]
+Contexts = Gaussian | Particles
+Pair = tuple[LinearGaussianPolicy, Contexts]
+
+
+TO_THE_TARGET = {  # metrics that say how far contexts are from the target, in words
+    "kl_to_target": "KL to the target",
+    "sampled_kl_to_target": "sampled KL to the target",
+    "wasserstein_to_target": "W2 to the target",
+}
 
 
 class SelfPacedLearner(ABC):
@@ -24,7 +33,7 @@ class SelfPacedLearner(ABC):
     A subclass updates policy and contexts in its `tell`.
     """
 
-    def __init__(self, config: "SPRL", problem: Problem) -> None:
+    def __init__(self, config: "SPRL", problem: Problem, contexts: Contexts) -> None:
         least = config.min_entropy
         if least is not None and problem.initial_policy.entropy < least:
             raise ValueError(
@@ -32,7 +41,7 @@ class SelfPacedLearner(ABC):
                 f"{problem.initial_policy.entropy:.4g} nats; got {least}"
             )
         self.policy: LinearGaussianPolicy = problem.initial_policy
-        self.contexts: Gaussian = problem.initial_contexts
+        self.contexts: Contexts = contexts
         self._config = config
         self._task, self._target = problem.task, problem.target
         self._buffer = Buffer(config.buffer_size, problem.value_features)
@@ -43,19 +52,28 @@ class SelfPacedLearner(ABC):
         return (
             f"{type(self).__name__}(iteration {self._iteration}, "
             f"contexts around {self.contexts.mean.round(4).tolist()}, "
-            f"KL to the target {self.contexts.kl(self._target):.3g}, "
+            f"{self._distance_in_words()}, "
             f"policy entropy {self.policy.entropy:.3g})"
         )
 
     @property
-    def context_distribution(self) -> Gaussian:
-        """The Gaussian q(c) that the next contexts are drawn from."""
+    def context_distribution(self) -> Contexts:
+        """The distribution q(c) that the next contexts are drawn from."""
         return self.contexts
 
     def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Contexts (n_samples, d_c) and parameters (n_samples, d_theta) to try next."""
         contexts = self.contexts.sample(self._config.n_samples, rng, self._task.context_space)
         return contexts, self.policy.sample(contexts, rng, self._task.theta_space)
+
+    def _distance_in_words(self) -> str:
+        """How far the contexts are from the target, by the measure that exists."""
+        ((name, value),) = self._distance().items()
+        return f"{TO_THE_TARGET[name]} {value:.3g}"
+
+    @abstractmethod
+    def _distance(self) -> Metrics:
+        """How far the contexts are from the target, named after the measure."""
 
     @abstractmethod
     def tell(self, samples: Samples) -> Metrics:
@@ -74,7 +92,7 @@ class SelfPacedLearner(ABC):
         if self.policy is not fitted[0]:
             realised["kl_policy"] = before[0].mean_kl(self.policy, contexts)
         if self.contexts is not fitted[1]:
-            realised["kl_contexts"] = before[1].kl(self.contexts)
+            realised["kl_contexts"] = kl(before[1], self.contexts)
         return realised
 
     def state(self) -> State:
@@ -82,17 +100,35 @@ class SelfPacedLearner(ABC):
         return {
             "A": self.policy.A,
             "covariance": self.policy.covariance,
-            "context_mean": self.contexts.mean,
-            "context_covariance": self.contexts.covariance,
+            **self._contexts_state(),
             "iteration": np.array(self._iteration),
             "multipliers": self._multipliers,
             **prefixed("buffer.", self._buffer.state()),
         }
 
+    def _contexts_state(self) -> State:
+        """The Gaussian of the contexts; particles are part of their mover's state."""
+        if isinstance(self.contexts, Particles):
+            return {}
+        return {
+            "context_mean": self.contexts.mean,
+            "context_covariance": self.contexts.covariance,
+        }
+
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
         self.policy = LinearGaussianPolicy(self.policy.features, state["A"], state["covariance"])
-        self.contexts = Gaussian(state["context_mean"], state["context_covariance"])
+        if isinstance(self.contexts, Gaussian):
+            self.contexts = Gaussian(state["context_mean"], state["context_covariance"])
         self._iteration = int(state["iteration"])
         self._multipliers = np.array(state["multipliers"], dtype=float)
         self._buffer.restore(part_of(state, "buffer."))
+
+
+def kl(one: Contexts, other: Contexts) -> float:
+    """KL(one || other) of two distributions of the same kind."""
+    if isinstance(one, Gaussian) and isinstance(other, Gaussian):
+        return one.kl(other)
+    assert isinstance(one, Particles)
+    assert isinstance(other, Particles)
+    return one.kl(other)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from selfpaced.learners.episodic import checked_samples
-from selfpaced.learners.sprl_base import SelfPacedLearner
+from selfpaced.learners.sprl_base import SelfPacedLearner, kl
 from selfpaced.learners.update_metrics import dual_metrics, joint_metrics
 from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
 from selfpaced.maths.kl_bounded_fit import fit_joint, fit_policy, moved_back_until_entropy
@@ -20,8 +20,10 @@ from selfpaced.maths.narrowing_evidence import (
     floor_without_disasters,
     squared_distances,
 )
+from selfpaced.maths.particle_rule import ParticleMover
 from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.maths.reps import creps_weights, reps_weights
+from selfpaced.maths.reps import Weights, creps_weights, reps_weights
+from selfpaced.teachers.context_movers import mover_of
 from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 
 if TYPE_CHECKING:
@@ -88,10 +90,11 @@ class MasteryLearner(SelfPacedLearner):
     """SPRL by mastery, between two batches."""
 
     def __init__(self, config: "SPRL", pacing: Mastery, problem: Problem) -> None:
-        super().__init__(config, problem)
-        self._pacing = pacing
-        box, threshold = problem.task.context_space, pacing.reward_threshold
-        self._mover = ContextMover(pacing.rule, box, problem.target, self.contexts)
+        self._pacing, threshold = pacing, pacing.reward_threshold
+        self._mover = mover_of(
+            pacing.rule, problem.task.context_space, problem.target, problem.initial_contexts
+        )
+        super().__init__(config, problem, self._mover.contexts)
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
         # Squared Mahalanobis distance of each buffered theta from the mean of the policy that drew
         # it.
@@ -117,13 +120,19 @@ class MasteryLearner(SelfPacedLearner):
         move = self._mover.decide(mastered)
         before = self.policy, self.contexts
         metrics = self._update(data, move)
-        metrics["kl_contexts"] = before[1].kl(self.contexts)
+        metrics["kl_contexts"] = kl(before[1], self.contexts)
         return {
             "mastered": mastered,
             "move": float(MOVES.index(move)),
             **metrics,
-            "kl_to_target": self.contexts.kl(self._target),
+            **self._distance(),
         }
+
+    def _distance(self) -> Metrics:
+        """The KL to the target between Gaussians; else W2 in the unit cube, which always exists."""
+        if isinstance(self._mover, ContextMover):
+            return {"kl_to_target": self._mover.kl_to_target}
+        return {"wasserstein_to_target": self._mover.distance}
 
     def _update(self, data: Samples, move: Move) -> Metrics:
         """Carry out the move and learn from the buffer."""
@@ -150,9 +159,11 @@ class MasteryLearner(SelfPacedLearner):
         """Joint REPS, the paper's first phase (alpha = 0): policy and contexts follow rewards."""
         epsilon = self._config.epsilon
         weights = reps_weights(data.rewards, epsilon)
+        if isinstance(self._mover, ParticleMover):
+            return self._search_with_particles(data, weights)
         fit = fit_joint(
             self.policy,
-            self.contexts,
+            self._mover.contexts,
             data.contexts,
             data.thetas,
             weights.policy,
@@ -162,6 +173,16 @@ class MasteryLearner(SelfPacedLearner):
         self.policy, self._multipliers = fit.policy, weights.multipliers
         self._mover.follow_search(fit.contexts)
         return joint_metrics(weights, fit), weights.policy
+
+    def _search_with_particles(self, data: Samples, weights: Weights) -> tuple[Metrics, Array]:
+        """As `_search`, but particles follow the samples' weights instead of a fitted Gaussian."""
+        epsilon = self._config.epsilon
+        fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, epsilon)
+        self.policy, self._multipliers = fit.policy, weights.multipliers
+        assert isinstance(self._mover, ParticleMover)
+        self._mover.follow_search(data.contexts, weights.contexts)
+        fitted = {"kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
+        return {**dual_metrics(weights), **fitted}, weights.policy
 
     def _policy_update(self, data: Samples) -> tuple[Metrics, Array]:
         """C-REPS over the buffer's contexts."""
@@ -184,7 +205,7 @@ class MasteryLearner(SelfPacedLearner):
 
     def _keep_entropy(self, old: LinearGaussianPolicy, move: Move, weights: Array) -> None:
         """Undo narrowing while contexts move on, and narrowing without evidence otherwise."""
-        far = self.contexts.kl(self._target) >= self._pacing.until_kl
+        far = self._mover.far(self._pacing.until_kl)
         if self._pacing.hold_entropy and move == "on" and far:
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy)
         elif self._pacing.narrow_by_evidence:
@@ -206,6 +227,7 @@ class MasteryLearner(SelfPacedLearner):
         """Continue exactly from a `state`."""
         super().restore(state)
         self._mover.restore(part_of(state, "mover."))
+        self.contexts = self._mover.contexts
         self._judge.first, self._judge.usual, self._judge.largest = state["judge"].tolist()
         self._distances = np.array(state["distances"], dtype=float)
 

@@ -4,10 +4,12 @@ A check returns its argument in the type that the library works with, or raises 
 names the argument, the rule and the value.
 """
 
+import dataclasses
 import math
 import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are first used: reading results needs none of them
@@ -131,6 +133,33 @@ def has_method(value: object, name: str) -> bool:
     False for a class: then somebody forgot the brackets, as in `algorithm=SPRL`.
     """
     return not isinstance(value, type) and callable(getattr(value, name, None))
+
+
+class ComparedByFields:
+    """A dataclass whose values are equal if they are of one class and all their fields are equal.
+
+    Arrays are equal if all their entries are. Equal values have the same hash.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return _fields_of(self) == _fields_of(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), _fields_of(self)))
+
+
+def _fields_of(value: Any) -> tuple[Any, ...]:
+    """The fields of a dataclass as values that compare and hash, arrays by shape and bytes."""
+    return tuple(_hashable(getattr(value, field.name)) for field in dataclasses.fields(value))
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        array: Array = np.asarray(value, dtype=float) + 0.0  # so that -0.0 equals 0.0
+        return array.shape, array.tobytes()
+    return value
 
 
 def mean_of_known(values: Array) -> float:

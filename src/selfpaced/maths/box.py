@@ -1,18 +1,30 @@
 """Boxes: the bounds of contexts and parameters, and Gaussian samples truncated to them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfpaced.maths.arrays import Array, BoolArray, check_rows, check_vector, frozen
+from selfpaced.maths.arrays import (
+    Array,
+    BoolArray,
+    ComparedByFields,
+    check_rows,
+    check_vector,
+    frozen,
+)
 
 TRIES = 100  # samples drawn for one row before it is clipped, as in the authors' experiments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Box:
-    """All points x with low <= x <= high in every coordinate."""
+class Box(ComparedByFields):
+    """All points x with low <= x <= high in every coordinate.
+
+    It is also the simplest space of contexts. The other spaces, in `selfpaced.spaces`, are boxes in
+    which only some points exist: whole numbers, or the indices of categories.
+    """
 
     low: Array
     """(d,): the lower bounds, finite."""
@@ -45,12 +57,31 @@ class Box:
 
     @property
     def centre(self) -> Array:
-        """(d,): the point halfway between `low` and `high`."""
+        """(d,): the point halfway between `low` and `high`; of a discrete space, one near it."""
         return (self.low + self.high) / 2
+
+    @property
+    def ordered(self) -> bool:
+        """True if larger and smaller mean something in every coordinate: there is no category."""
+        return True
+
+    @property
+    def category_counts(self) -> tuple[int, ...]:
+        """For each coordinate the number of its categories; 0 for numbers."""
+        return (0,) * self.dimension
+
+    @property
+    def size(self) -> int | None:
+        """How many points exist; None if there are infinitely many."""
+        return None
 
     def contains(self, points: Array) -> BoolArray:
         """(...): True for each of the `points` (..., d) that lies inside or on a bound."""
         return np.logical_and.reduce((points >= self.low) & (points <= self.high), axis=-1)
+
+    def feasible(self, points: Array) -> BoolArray:
+        """(n,): False for each of the `points` (n, d) that cannot be played; here, none."""
+        return np.ones(len(points), dtype=bool)
 
     def check(self, name: str, points: ArrayLike) -> Array:
         """`points` as floats (n, d); raise a ValueError unless all lie in the box."""
@@ -86,12 +117,35 @@ class Box:
             outside = outside[~inside.any(axis=0)]
         return np.clip(samples, self.low, self.high)
 
+    def snapped(self, points: Array) -> Array:
+        """(n, d): the nearest existing point to each of the `points`, which lie within bounds."""
+        return points
 
-def checked_space(context_space: object) -> Box:
-    """`context_space`; raise a ValueError that says what to write unless it is a `Box`."""
-    if not isinstance(context_space, Box):
-        raise ValueError(
-            "context_space must be a Box, such as Box([0, 0], [1, 1]) with lower and upper bounds; "
-            f"got {context_space!r}"
-        )
-    return context_space
+    @property
+    def embedded(self) -> int:
+        """e: the number of coordinates in which distances are taken; see `embed`."""
+        return self.dimension
+
+    def embed(self, points: Array) -> Array:
+        """(n, e): the `points` (n, d) in the unit cube, in which distances are taken.
+
+        Numbers are scaled to [0, 1]. Two different categories are at the distance 1.
+        """
+        return (points - self.low) / self.width
+
+    def unembed(self, places: Array) -> Array:
+        """(n, d): the existing point nearest to each of the `places` (n, e) in the unit cube."""
+        return np.clip(self.low + places * self.width, self.low, self.high)
+
+    @property
+    def decodes(self) -> bool:
+        """True if `decode` gives something else than the row itself."""
+        return False
+
+    def decode(self, row: ArrayLike) -> Any:
+        """The context that `row` (d,) stands for, as its user would write it; here, the row."""
+        return check_vector("context", row, self.dimension)
+
+    def encode(self, value: Any) -> Array:
+        """The inverse of `decode`: the row (d,) of the context `value`."""
+        return self.check("context", [np.atleast_1d(value)])[0]

@@ -81,6 +81,18 @@ def step_to_target(
     return problem.solve(problem.kl_to_target, epsilon, threshold)
 
 
+def step_to_density(
+    old: Gaussian, log_target: Array, tried: TriedContexts, threshold: float, epsilon: float
+) -> ContextStep:
+    """As `step_to_target`, for a target mu of which only `log_target` (n,) at the samples is known.
+
+    KL(p || mu) = -H(p) - E_p[log mu], and the expectation is estimated as that of the values is.
+    """
+    problem = _WhitenedProblem(old, old, tried)
+    log_mu = _WhitenedProblem(old, old, tried._replace(values=log_target))
+    return problem.solve(log_mu.kl_to_values, epsilon, threshold)
+
+
 def step_to_value(old: Gaussian, tried: TriedContexts, epsilon: float) -> ContextStep:
     """argmax_p value(p) such that KL(old || p) <= epsilon, until V_LB has been reached once."""
     problem = _WhitenedProblem(old, old, tried)
@@ -88,7 +100,7 @@ def step_to_value(old: Gaussian, tried: TriedContexts, epsilon: float) -> Contex
 
 
 def step_by_alpha(
-    old: Gaussian, target: Gaussian, tried: TriedContexts, alpha: float, epsilon: float
+    old: Gaussian, log_target: Array, tried: TriedContexts, alpha: float, epsilon: float
 ) -> ContextStep:
     """The paper's form: argmax_p E_p[V] - alpha KL(p || mu) (Eq. 2) with KL(p || q) <= eps (Eq. 7).
 
@@ -96,13 +108,14 @@ def step_by_alpha(
 
         p(c)  proportional to  q(c) exp(beta(c) / (alpha + eta)),    beta = alpha log(mu / q) + V,
 
-    where eta >= 0 minimises the dual eta eps + soft_max(beta, alpha + eta). So the temperature
+    where eta >= 0 minimises the dual eta eps + soft_max(beta, alpha + eta). Of the target mu only
+    `log_target` (n,), its log-densities at the contexts tried, is needed. So the temperature
     alpha + eta is the one at which the KL is eps, or alpha where that is larger and the bound is
     inactive. A Gaussian is then fitted to the contexts with the weights exp(beta / (alpha + eta)),
     under the bound on KL(old || new) of `maths/kl_bounded_fit.py`.
     """
     contexts, values, shares = tried
-    beta = values + alpha * (target.log_prob(contexts) - old.log_prob(contexts))
+    beta = values + alpha * (log_target - old.log_prob(contexts))
     if np.ptp(beta) == 0.0:
         return ContextStep(old, tried.value, True)
     # The temperature treats samples as if all were drawn from q; shares then correct the weights.
@@ -179,6 +192,13 @@ class _WhitenedProblem:
         kl = 0.5 * (trace + offset @ P @ offset - self._d + self._log_det - log_det)
         by_L = P @ L - np.diag(1 / np.diag(L))
         return float(kl), self._gradient(P @ (m - self._aim), by_L, L)
+
+    def kl_to_values(self, x: Array) -> tuple[float, Array]:
+        """KL(p || mu) but for a constant, where the values are log-densities of mu."""
+        value, gradient = self.value(x)
+        gradient = -self._scale * gradient
+        gradient[self._diagonal] -= 1.0  # of the entropy, by the logarithms of the diagonal of L
+        return -float(x[self._diagonal].sum()) - self._unscaled(value), gradient
 
     def kl_from_old(self, x: Array) -> tuple[float, Array]:
         """KL(q || p)."""

@@ -172,6 +172,65 @@ class RBFFeatures:
         }
 
 
+@dataclass(frozen=True)
+class CategoryFeatures:
+    """Monomials of the numbers in a context, once for all and once more for each category.
+
+    So a policy with degree 1 is linear over each category, with gains of its own. The monomials of
+    a category are 0 in all others; the first category of a column has none of its own.
+    """
+
+    categories: tuple[int, ...]
+    """For each context dimension the number of its categories; 0 for numbers."""
+    degree: int = 1
+    """Largest degree of a monomial of the numbers."""
+    kind: ClassVar[str] = "category"
+    """The name of this class in a `spec`."""
+
+    def __post_init__(self) -> None:
+        check_at_least("degree", self.degree, 0)
+        object.__setattr__(self, "categories", tuple(int(count) for count in self.categories))
+        if not self.categories or min(self.categories) < 0:
+            raise ValueError(f"categories must be counts of at least 0; got {self.categories}")
+
+    @property
+    def inputs(self) -> int:
+        """d: the number of context dimensions."""
+        return len(self.categories)
+
+    @property
+    def _numbers(self) -> list[int]:
+        """The context dimensions that hold numbers."""
+        return [k for k, count in enumerate(self.categories) if count == 0]
+
+    @property
+    def outputs(self) -> int:
+        """m: the number of features."""
+        monomials = math.comb(len(self._numbers) + self.degree, self.degree)
+        return monomials * (1 + sum(count - 1 for count in self.categories if count))
+
+    @property
+    def constant(self) -> int:
+        """Index of the feature that is 1 for every context."""
+        return 0
+
+    def __call__(self, contexts: Array) -> Array:
+        """(n, m): the features of each row of `contexts` (n, d)."""
+        monomials = np.ones((len(contexts), 1))
+        if self._numbers:
+            monomials = PolynomialFeatures(len(self._numbers), self.degree)(
+                contexts[:, self._numbers]
+            )
+        parts = [monomials]
+        for k, count in enumerate(self.categories):
+            parts += [monomials * (contexts[:, k] == j)[:, None] for j in range(1, count)]
+        return np.concatenate(parts, axis=1)
+
+    def spec(self) -> dict[str, Any]:
+        """Plain data from which `features_from` makes the same function again."""
+        return {"kind": self.kind, "categories": list(self.categories), "degree": self.degree}
+
+
 def rbf_grid(
     box: Box, counts: tuple[int, ...], precision: tuple[float, ...] | None = None
 ) -> RBFFeatures:
@@ -194,12 +253,22 @@ def rbf_grid(
     return RBFFeatures(grid, 0.5 / spacing**2 if precision is None else precision)
 
 
+def default_policy_features(box: Box) -> Features:
+    """Policy features for contexts in `box`: [1, c], or [1, c] over each category if it has any."""
+    if box.ordered:
+        return linear_features(box.dimension)
+    return CategoryFeatures(box.category_counts)
+
+
 def default_value_features(box: Box) -> Features:
     """Value features for contexts in `box`, where nobody has tuned any.
 
+    With categories they are all monomials up to degree 2 over each category. Without:
     Up to three dimensions they are a grid of at most 64 radial basis functions and the constant.
     In more dimensions a grid would be too large, and all monomials up to degree 2 are used.
     """
+    if not box.ordered:
+        return CategoryFeatures(box.category_counts, degree=2)
     grids = {1: (20,), 2: (8, 8), 3: (4, 4, 4)}
     if box.dimension in grids:
         return rbf_grid(box, grids[box.dimension])
@@ -209,6 +278,7 @@ def default_value_features(box: Box) -> Features:
 _KINDS: dict[str, Callable[..., Features]] = {
     PolynomialFeatures.kind: PolynomialFeatures,
     RBFFeatures.kind: RBFFeatures,
+    CategoryFeatures.kind: CategoryFeatures,
 }
 
 

@@ -8,18 +8,18 @@ from numpy.typing import ArrayLike
 
 from selfpaced.maths.arrays import (
     Array,
+    ComparedByFields,
     check_covariance,
-    check_kind,
     check_positive,
     check_vector,
     frozen,
     solve_lower,
 )
-from selfpaced.maths.box import Box, checked_space
+from selfpaced.maths.box import Box
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gaussian:
+class Gaussian(ComparedByFields):
     """The Gaussian N(mean, covariance), for contexts or for policy parameters."""
 
     mean: Array
@@ -101,14 +101,3 @@ def normal_entropy(chol: Array) -> float:
 def log_det(chol: Array) -> float:
     """log det chol for a triangular `chol`: half the log-determinant of chol chol^T."""
     return float(np.log(np.diag(chol)).sum())
-
-
-def checked_target(target: Gaussian, box: Box) -> Gaussian:
-    """`target`; raise a ValueError unless it has the dimension of `box` and its mean inside."""
-    check_kind("target", target, Gaussian)
-    checked_space(box)
-    if target.dimension != box.dimension:
-        raise ValueError(f"target must have {box.dimension} dimensions; got {target.dimension}")
-    if not box.contains(target.mean):
-        raise ValueError(f"target must have its mean in {box}; got {target.mean.tolist()}")
-    return target

@@ -16,6 +16,8 @@ A step from q towards an aim p goes along the normalised geometric mean of both,
 
 At first the aim is the target with standard deviations of at least `least_deviation`, so that
 neighbouring contexts keep helping each other. Once the contexts are there, it is the target itself.
+
+For targets that are not Gaussian the same decisions move particles: `maths/particle_rule.py`.
 """
 
 from dataclasses import dataclass
@@ -72,6 +74,15 @@ class MasteryRule:
             )
 
 
+def decided(rule: MasteryRule, mastered: float, *, anything_mastered: bool) -> Move:
+    """The move that a share `mastered` of successes asks for; see the module's docstring."""
+    if mastered >= rule.mastered_from:
+        return "on"
+    if not anything_mastered:
+        return "search" if rule.search else "stay"
+    return "back" if mastered < rule.lost_below else "stay"
+
+
 class ContextMover:
     """Moves a Gaussian over contexts to the target, as the mastery rule says."""
 
@@ -86,13 +97,18 @@ class ContextMover:
     def __repr__(self) -> str:
         return f"ContextMover(mean {self.contexts.mean.tolist()}, arrived {self._arrived})"
 
+    @property
+    def kl_to_target(self) -> float:
+        """KL of the contexts to the target, in nats."""
+        return self.contexts.kl(self._target)
+
+    def far(self, until_kl: float) -> bool:
+        """True while the KL of the contexts to the target is at least `until_kl` nats."""
+        return self.kl_to_target >= until_kl
+
     def decide(self, mastered: float) -> Move:
         """The move that a share `mastered` of successes on the current contexts asks for."""
-        if mastered >= self._rule.mastered_from:
-            return "on"
-        if self._mastered is None:
-            return "search" if self._rule.search else "stay"
-        return "back" if mastered < self._rule.lost_below else "stay"
+        return decided(self._rule, mastered, anything_mastered=self._mastered is not None)
 
     def move(self, move: Move) -> None:
         """Carry out "on", "stay" or "back". Learners search themselves: see `follow_search`."""

@@ -21,7 +21,7 @@ from selfpaced.maths.arrays import (
     solve_lower,
 )
 from selfpaced.maths.box import Box
-from selfpaced.maths.features import Features, features_from, linear_features
+from selfpaced.maths.features import Features, default_policy_features, features_from
 from selfpaced.maths.gaussian import (
     Gaussian,
     gaussian_over,
@@ -165,13 +165,14 @@ def constant_policy(features: Features, gaussian: Gaussian) -> LinearGaussianPol
     return LinearGaussianPolicy(features, A, gaussian.covariance)
 
 
-def default_policy(theta_space: Box, contexts: int) -> LinearGaussianPolicy:
-    """The policy that learning starts from if none is given, linear in the `contexts` dimensions.
+def default_policy(theta_space: Box, context_space: Box) -> LinearGaussianPolicy:
+    """The policy that learning starts from if none is given, linear in the context.
 
+    In a space with categories it is linear over each category.
     In every context its mean is the centre of `theta_space`, and its standard deviations are a
     quarter of the box's width.
     """
-    return constant_policy(linear_features(contexts), gaussian_over(theta_space))
+    return constant_policy(default_policy_features(context_space), gaussian_over(theta_space))
 
 
 def _npz(path: str | Path) -> Path:

@@ -7,7 +7,8 @@ import numpy as np
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.report.figures import new_figure, tidy
-from selfpaced.store.experiment_info import ExperimentInfo
+from selfpaced.spaces import Categories, Product
+from selfpaced.store.experiment_info import ExperimentInfo, target_points
 from selfpaced.store.reading import StoredRun
 from selfpaced.types import AnyArray, Record
 
@@ -17,6 +18,8 @@ POINTS = 81  # points of a curve
 NARROWEST = 0.002  # least standard deviation that can be seen, as a share of the box's width
 RUG = 0.035  # height of one record's row of short lines, as a share of a density's height
 FRAMES = 80  # iterations that a slider shows, at most
+BINS = 40  # bins of a histogram
+MOST_NAMES = 12  # categories that an axis can name
 PALETTE = ("#fde725", "#7ad151", "#22a884", "#2a788e", "#414487", "#440154")  # first to last
 TARGET = "#D55E00"  # colour of the target
 
@@ -102,11 +105,33 @@ def _places(axes: Any, records: list[Record], colours: list[str], info: Experime
             continue
         x, y = ellipse(np.array(record["context_mean"]), np.array(record["context_covariance"]))
         axes.fill(x, y, facecolor=colour, alpha=0.45, edgecolor=colour, label=label)
-    axes.plot(*ellipse(info.target.mean, info.target.covariance), color=TARGET, lw=1.6)
-    axes.plot(*info.target.mean, "+", color=TARGET, label="target")
+    if info.infeasible is not None:
+        look = {"color": "0.75", "markersize": 3, "markeredgewidth": 0.6, "zorder": 0}
+        axes.plot(*info.infeasible.T, "x", label="cannot be played", **look)
+    _target_place(axes, info, label="target")
     margin = 0.03 * (info.high - info.low)
     _frame(axes, info, margin)
     axes.legend(frameon=False, fontsize=7, loc="best")
+
+
+def _target_place(axes: Any, info: ExperimentInfo, label: str | None = None) -> None:
+    """Draw a target of two dimensions: a Gaussian as an ellipse, any other as points."""
+    target = info.target
+    if isinstance(target, Gaussian):
+        axes.plot(*ellipse(target.mean, target.covariance), color=TARGET, lw=1.6)
+        axes.plot(*target.mean, "+", color=TARGET, label=label)
+        return
+    look = {"color": TARGET, "markersize": 2.5, "alpha": 0.5, "markeredgewidth": 0}
+    axes.plot(*target_points(info).T, "o", label=label, **look)
+
+
+def histogram(points: Array, low: float, high: float) -> tuple[Array, Array]:
+    """x and y of a curve of steps, the share of `points` (n,) in each of BINS bins.
+
+    y is a share of the highest bin, as `density` is of its maximum.
+    """
+    counts, edges = np.histogram(points, bins=BINS, range=(low, high))
+    return np.repeat(edges, 2)[1:-1], np.repeat(counts / max(counts.max(), 1), 2)
 
 
 def _densities(
@@ -125,11 +150,24 @@ def _densities(
             axes.vlines(sample[:, k], -(row + 1) * RUG, -row * RUG, color=colour, linewidth=1.2)
     below = RUG * len(records) if any("context_sample" in record for record in records) else 0.0
     target = info.target
-    curve = density(float(target.mean[k]), float(target.covariance[k, k]) ** 0.5, *ends)
+    if isinstance(target, Gaussian):
+        curve = density(float(target.mean[k]), float(target.covariance[k, k]) ** 0.5, *ends)
+    else:
+        curve = histogram(target_points(info)[:, k], *ends)
     axes.plot(*curve, color=TARGET, lw=1.6, label="target")
     axes.set(xlim=ends, yticks=[], ylim=(-below, 1.08))
     axes.set_xlabel(info.context_names[k], parse_math=False)
+    _name_categories(axes.set_xticks, k, info)
     tidy(axes)
+
+
+def _name_categories(set_ticks: Any, k: int, info: ExperimentInfo) -> None:
+    """Write the names of categories at the axis of context dimension `k`, if it has a few."""
+    parts = info.space.parts if isinstance(info.space, Product) else (info.space,)
+    columns = [part for part in parts if part is not None for _ in range(part.dimension)]
+    part = columns[k] if columns else None
+    if isinstance(part, Categories) and len(part.names) <= MOST_NAMES:
+        set_ticks(range(len(part.names)), labels=part.names)
 
 
 def _frame(axes: Any, info: ExperimentInfo, margin: Array) -> None:
@@ -138,6 +176,8 @@ def _frame(axes: Any, info: ExperimentInfo, margin: Array) -> None:
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     axes.set_xlabel(info.context_names[0], parse_math=False)
     axes.set_ylabel(info.context_names[1], parse_math=False)
+    _name_categories(axes.set_xticks, 0, info)
+    _name_categories(axes.set_yticks, 1, info)
     tidy(axes)
 
 
@@ -162,8 +202,7 @@ def sample_tasks(
         for k, context in enumerate(contexts):
             axes.plot(*context, "x", color="0.3")
             axes.annotate(f" {k + 1}", context, fontsize=9)
-        target = info.target
-        axes.plot(*ellipse(target.mean, target.covariance), color=TARGET, lw=1.6)
+        _target_place(axes, info)
         _frame(axes, info, np.zeros(2))
     for k, (axes, context) in enumerate(zip(panels, contexts, strict=True)):
         if pictures is not None:
@@ -218,8 +257,11 @@ def frames(run: StoredRun, info: ExperimentInfo) -> list[tuple[int, list[SliderP
     return [(int(known[k]["iteration"]), _shown(known[k], info)) for k in shown]
 
 
-def target_shown(target: Gaussian, info: ExperimentInfo) -> list[SliderPicture]:
-    """How the pictures of a slider show the target."""
+def target_shown(info: ExperimentInfo) -> list[SliderPicture]:
+    """How the pictures of a slider show the target: a Gaussian's outline, or single contexts."""
+    target = info.target
+    if not isinstance(target, Gaussian):
+        return _marked(target_points(info), [HIDDEN] * len(info.low), info)
     return [SliderPicture(where, "") for where in _transforms(target.mean, target.covariance, info)]
 
 
@@ -230,8 +272,13 @@ def _shown(record: Record, info: ExperimentInfo) -> list[SliderPicture]:
     sample = sample_of(record, len(mean))
     if sample is None:
         return [SliderPicture(transform, "") for transform in transforms]
+    return _marked(sample, transforms, info)
+
+
+def _marked(sample: Array, transforms: list[str], info: ExperimentInfo) -> list[SliderPicture]:
+    """How the pictures of a slider show single contexts (k, d), beside outlines."""
     share = 100 * (sample - info.low) / (info.high - info.low)
-    if len(mean) == 2:
+    if len(info.low) == 2:
         return [SliderPicture(HIDDEN, "".join(f"M{x:.1f},{100 - y:.1f}h0" for x, y in share))]
     lines = ["".join(f"M{x:.1f},100v-4" for x in column) for column in share.T]
     return [SliderPicture(*both) for both in zip(transforms, lines, strict=True)]

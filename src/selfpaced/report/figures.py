@@ -57,6 +57,8 @@ NAMES = {  # what figures and tables call an algorithm
 HEALTH = {  # metrics that tell how a curriculum does, and the titles of their panels
     "success": "success on current contexts",
     "kl_to_target": "KL to the target (nats)",
+    "sampled_kl_to_target": "sampled KL to the target (nats)",
+    "wasserstein_to_target": "W2 to the target (share of widths)",
     "alpha": "alpha",
     "kl_policy": "realised KL of the policy",
     "ess_policy": "effective samples",

@@ -284,11 +284,11 @@ def slider(group: Group, info: ExperimentInfo) -> str:
     shown = frames(run, info)
     colour = colours([group.algorithm])[group.algorithm]
     name = f"{name_of(group.algorithm)}, seed {run.seed}"
-    targets = target_shown(info.target, info)
     labels = [
         f"{label}, {low:.3g} to {high:.3g}"
         for label, low, high in zip(info.context_names, info.low, info.high, strict=True)
     ]
+    targets = target_shown(info)
     middle = len(shown) // 2
     iteration, now = shown[middle]  # what a browser without scripts shows
     pictures = ""
@@ -299,7 +299,8 @@ def slider(group: Group, info: ExperimentInfo) -> str:
             f'<path class="outline" d="{outline(info)}" transform="{contexts.transform}" '
             f'fill="{colour}" fill-opacity=".45" stroke="{colour}" stroke-width="1.5"/>'
             f'<path class="single" d="{contexts.d}" stroke="{colour}"/>'
-            f'<path d="{outline(info)}" transform="{target.transform}" fill="none" '
+            + (f'<path class="aim" d="{target.d}" stroke="{TARGET}"/>' if target.d else "")
+            + f'<path d="{outline(info)}" transform="{target.transform}" fill="none" '
             f'stroke="{TARGET}" stroke-width="2"/></svg><br>'
             f"<small>{escape(words)}</small></div>"
         )

@@ -40,7 +40,7 @@ details { margin: .5rem 0; } summary { cursor: pointer; }
 .missing { border-left: 3px solid #999; padding: .2rem .8rem; background: var(--soft); }
 .slider svg { width: 17rem; height: 17rem; border: 1px solid var(--line); }
 .slider path[transform] { vector-effect: non-scaling-stroke; }
-.slider .single { stroke-width: 2; stroke-linecap: round; }
+.slider .single, .slider .aim { stroke-width: 2; stroke-linecap: round; }
 .slider input { width: 17rem; display: block; } .swatch { display: inline-block; width: .8rem;
   height: .8rem; border-radius: .2rem; margin-right: .4rem; }
 """

@@ -13,6 +13,7 @@ from selfpaced.maths.archives import arrays_in, damage_named
 from selfpaced.maths.arrays import Array
 from selfpaced.report.error_text import error_in_one_line
 from selfpaced.store.files import file_bytes, write_atomically
+from selfpaced.targets.target import central_context
 from selfpaced.tasks.mujoco import camera
 from selfpaced.types import Problem, State
 
@@ -62,7 +63,8 @@ def _contexts(problem: Problem) -> Array:
     """(3, d): the contexts at which tasks are shown: those at PLACES, and the target's mean."""
     box = problem.task.context_space
     shares = [np.resize(place, box.dimension) for place in PLACES]
-    return np.array([*(box.low + share * box.width for share in shares), problem.target.mean])
+    places = np.array([box.low + share * box.width for share in shares])
+    return np.array([*box.snapped(places), central_context(problem.target, box)])
 
 
 def write_scene(scene: State, path: Path) -> None:

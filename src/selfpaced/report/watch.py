@@ -13,6 +13,7 @@ from selfpaced.maths.policy import Policy
 from selfpaced.report.film import Frames, drawn_frames
 from selfpaced.store.experiment_info import read_infos
 from selfpaced.store.reading import StoredRun, read_run
+from selfpaced.targets.target import central_context
 from selfpaced.tasks.mujoco import camera
 from selfpaced.types import StepTask, TrajectoryTask
 
@@ -56,7 +57,8 @@ def stored_policy_at(
         raise ValueError(f"run must have a policy; the one in {folder} is kept by its own script")
     problem = _experiment_of(run, folder, experiment).built_problem()
     if context is None:
-        return problem.task, run.policy, problem.target.mean
+        middle = central_context(problem.target, problem.task.context_space)
+        return problem.task, run.policy, middle
     where = problem.task.context_space.check("context", [context])[0]
     return problem.task, run.policy, where
 

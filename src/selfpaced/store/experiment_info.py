@@ -12,13 +12,20 @@ from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.names import checked_name
+from selfpaced.spaces.constrained import Constrained
+from selfpaced.spaces.space import space_from
 from selfpaced.store.files import (
     DamageWarning,
+    plain,
     read_vouched_json,
     vouched_json,
     write_atomically,
 )
+from selfpaced.targets.stored import storable, target_from
+from selfpaced.targets.target import Target, points_of
 
+INFEASIBLE_DRAWN = 600  # contexts by which figures show what cannot be played
+TARGET_POINTS = 200  # contexts that stand for a target that is not Gaussian
 EVOLUTION_SHOWN = 5  # iterations that figures of contexts show, where the experiment names none
 MOST_SHOWN, MOST_DIMENSIONS, LONGEST = 1000, 1000, 1000  # what figures can hold
 FILE, OLD_FILE = "experiment.json", "setting.json"
@@ -44,8 +51,12 @@ class ExperimentInfo:
     """(d,): lower bounds of the contexts."""
     high: Array
     """(d,): upper bounds of the contexts."""
-    target: Gaussian
+    target: Target
     """The distribution of contexts that counts."""
+    space: Box | None = None
+    """Which contexts exist; None: all between `low` and `high`."""
+    infeasible: Array | None = None
+    """(k, d): contexts that cannot be played, for figures; None if there are none."""
 
     def __repr__(self) -> str:
         return f"ExperimentInfo({self.name!r}, {len(self.low)} context dimensions)"
@@ -61,9 +72,29 @@ class ExperimentInfo:
             "context_names": list(self.context_names),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
-            "target_mean": self.target.mean.tolist(),
-            "target_covariance": self.target.covariance.tolist(),
+            **self._target_json(),
+            **({} if self.space is None else {"space": plain(self.space)}),
+            **({} if self.infeasible is None else {"infeasible": self.infeasible.tolist()}),
         }
+
+    def _target_json(self) -> dict[str, Any]:
+        """Mean and covariance; of a target that is not Gaussian, those of samples and itself."""
+        box = self.space or Box(self.low, self.high)
+        if isinstance(self.target, Gaussian):
+            mean, covariance = self.target.mean, self.target.covariance
+            return {"target_mean": mean.tolist(), "target_covariance": covariance.tolist()}
+        points = target_points(self)
+        covariance = np.cov(points.T).reshape(2 * (len(self.low),))
+        return {
+            "target_mean": points.mean(axis=0).tolist(),
+            "target_covariance": covariance.tolist(),
+            "target": plain(storable(self.target, box)),
+        }
+
+
+def target_points(info: ExperimentInfo) -> Array:
+    """(TARGET_POINTS, d): contexts of the target, for figures."""
+    return points_of(info.target, TARGET_POINTS, info.space or Box(info.low, info.high))
 
 
 def info_from_json(data: dict[str, Any]) -> ExperimentInfo:
@@ -81,7 +112,17 @@ def info_from_json(data: dict[str, Any]) -> ExperimentInfo:
             context_names=names,
             low=np.array(data["low"], dtype=float),
             high=np.array(data["high"], dtype=float),
-            target=Gaussian(data["target_mean"], data["target_covariance"]),
+            target=(
+                target_from(data["target"])
+                if "target" in data
+                else Gaussian(data["target_mean"], data["target_covariance"])
+            ),
+            space=space_from(data["space"]) if "space" in data else None,
+            infeasible=(
+                np.array(data["infeasible"], dtype=float).reshape(-1, dimension)
+                if "infeasible" in data
+                else None
+            ),
         )
     )
 
@@ -89,7 +130,7 @@ def info_from_json(data: dict[str, Any]) -> ExperimentInfo:
 def _checked(info: ExperimentInfo) -> ExperimentInfo:
     """Return `info` if figures can be drawn with it; raise a ValueError otherwise."""
     Box(info.low, info.high)  # finite, and in order
-    if info.target.dimension != len(info.low):
+    if getattr(info.target, "dimension", len(info.low)) != len(info.low):
         raise ValueError(f"the target must have {len(info.low)} dimensions, as contexts have")
     if len(info.low) > MOST_DIMENSIONS or len(info.evolution) > MOST_SHOWN:
         raise ValueError("it has more dimensions or shown iterations than figures can hold")
@@ -111,9 +152,24 @@ def info_from_spec(spec: dict[str, Any], iterations: int) -> ExperimentInfo:
         context_names=numbered_contexts(len(low)),
         low=low,
         high=np.array(problem["contexts"]["high"], dtype=float),
-        target=Gaussian(problem["target"]["mean"], problem["target"]["covariance"]),
+        target=target_from(problem["target"]),
+        space=stored_space(problem["contexts"]),
     )
     return _checked(info)
+
+
+def infeasible_in(space: Box) -> Array | None:
+    """(k, d): some contexts of `space` that cannot be played; None if there are none."""
+    if not isinstance(space, Constrained):
+        return None
+    drawn = space.space.uniform(INFEASIBLE_DRAWN, np.random.default_rng(0))
+    bad = drawn[~space.feasible(drawn)]
+    return bad if len(bad) else None
+
+
+def stored_space(data: dict[str, Any]) -> Box | None:
+    """The space that a spec holds as `data`; None for a box, which its bounds tell all about."""
+    return None if data.get("type", "Box") == "Box" else space_from(data)
 
 
 def write_info(out: Path, info: ExperimentInfo) -> None:

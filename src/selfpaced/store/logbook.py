@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
 from selfpaced.names import checked_context_names
+from selfpaced.spaces.space import checked_space
 from selfpaced.store.experiment_info import (
     ExperimentInfo,
     evenly,
+    infeasible_in,
     numbered_contexts,
     write_info,
 )
@@ -21,6 +22,8 @@ from selfpaced.store.reading import StoredRun, recorded
 from selfpaced.store.spec import run_folder
 from selfpaced.store.versions import versions
 from selfpaced.store.writing import RunWriter
+from selfpaced.targets.stored import storable
+from selfpaced.targets.target import Target, central_context, checked_target
 from selfpaced.types import Record, TeacherConfig
 
 
@@ -43,7 +46,7 @@ class Logbook:
         seed: int = 0,
         *,
         context_space: Box,
-        target: Gaussian,
+        target: Target,
         teacher: TeacherConfig | None = None,
         context_names: Sequence[str] | None = None,
     ) -> None:
@@ -52,12 +55,17 @@ class Logbook:
         `experiment` and `algorithm` are names of your choice; `teacher` is the configuration that
         the report shall show. Raise `Locked` if another process has the run open.
         """
+        context_space = checked_space(context_space)
+        checked_target(target, context_space)
         self._spec: dict[str, Any] = {
             "format": FORMAT,
             "experiment": experiment,
             "algorithm": algorithm,
             "config": {} if teacher is None else {"teacher": plain(teacher)},
-            "problem": {"contexts": plain(context_space), "target": plain(target)},
+            "problem": {
+                "contexts": plain(context_space),
+                "target": plain(storable(target, context_space)),
+            },
             "seed": seed,
         }
         self._out, self._space, self._target = Path(out), context_space, target
@@ -106,6 +114,8 @@ class Logbook:
                 low=self._space.low,
                 high=self._space.high,
                 target=self._target,
+                space=None if type(self._space) is Box else self._space,
+                infeasible=infeasible_in(self._space),
             ),
         )
         result = {
@@ -125,7 +135,7 @@ class Logbook:
                 result=result,
                 cpu_seconds=np.nan,
                 policy=None,
-                contexts=self._target.mean[None],
+                contexts=central_context(self._target, self._space)[None],
                 trajectories=None,
             )
         )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from selfpaced.maths.arrays import Array
+from selfpaced.spaces.constrained import Infeasible
 from selfpaced.tasks.function_task import reward_and_success
 
 RETRIES = 2  # how often a row is tried again after its worker has died
@@ -26,6 +27,7 @@ LONGEST_TRACEBACK = 10_000  # characters of a user's error that are sent back
 GIGABYTE = 2**30
 Row = tuple[Array, Array, int]
 """One rollout to simulate: context (d_c,), theta (d_theta,), and a seed for its generator."""
+REFUSED = (0.0, -1.0)  # the score of a row whose context cannot be played
 Score = tuple[float, float]
 """Reward and success of one row; success is nan if the function does not return it."""
 
@@ -41,9 +43,11 @@ class RowFailure:
 def score(function: Callable[..., Any], noisy: bool, row: Row) -> Score:
     """(reward, success) of one row."""
     context, theta, seed = row
-    result: Any = (
-        function(context, theta, np.random.default_rng(seed)) if noisy else function(context, theta)
-    )
+    arguments = (context, theta, np.random.default_rng(seed)) if noisy else (context, theta)
+    try:
+        result: Any = function(*arguments)
+    except Infeasible:
+        return REFUSED
     reward, success = reward_and_success(result)
     return float(reward), np.nan if success is None else float(success)
 

@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
+from selfpaced.maths.arrays import Array, BoolArray, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.names import checked_context_names
+from selfpaced.spaces.space import checked_space
 from selfpaced.tasks.batch import checked_batch, function_name, task_repr
 from selfpaced.tasks.function_task import check_failure_reward, with_failures
 from selfpaced.tasks.row_processes import (
+    REFUSED,
     RETRIES,
     Row,
     RowError,
@@ -33,9 +35,10 @@ class RowTask:
     """A task from a slow function that simulates one rollout, called on several processes.
 
     `function(context, theta)` gets one context (d_c,) and one theta (d_theta,) and returns a reward
-    or the pair (reward, success). With `noisy=True` its third argument is a generator, seeded
-    per row, so that results do not depend on the number of `workers` (by default one per core).
-    The function must be importable (defined at the top of a module), because the workers are
+    or the pair (reward, success). In a space other than a `Box` the context is its natural value,
+    such as a whole number or a dictionary. With `noisy=True` its third argument is a generator,
+    seeded per row, so that results do not depend on the number of `workers` (by default one per
+    core). The function must be importable (defined at the top of a module), because the workers are
     separate processes. They end with `close()`, with the `with` block, or with the program.
     `engine="ray"` uses the Ray cluster that `ray.init` has connected to, or starts Ray locally.
 
@@ -44,7 +47,9 @@ class RowTask:
     worker dies is tried twice more. `memory_gb` limits the address space of a worker. A row that
     fails raises a `RowError`; with `on_error="fail"` it counts as a failed rollout instead, with
     `failure_reward` as its reward, and a warning tells of the first. With a `failure_reward`, rows
-    whose reward is nan count as failed rollouts, too. `context_names` are shown in figures.
+    whose reward is nan count as failed rollouts, too. A function that raises `Infeasible` says that
+    the context cannot be played: the row does not count, and nothing near it is tried again.
+    `context_names` are shown in figures.
 
     >>> import numpy as np
     >>> from selfpaced import Box, RowTask
@@ -60,6 +65,8 @@ class RowTask:
     """Which policy parameters may be tried."""
     context_names: tuple[str, ...] | None
     """A name for each dimension of a context, for figures; None for numbered ones."""
+    refused: BoolArray | None
+    """(n,): True for each row of the last batch whose context is infeasible; None at first."""
     failures: int
     """Rows that counted as failed rollouts so far, because of an error or a reward of nan."""
 
@@ -80,7 +87,7 @@ class RowTask:
     ) -> None:
         if not callable(function):
             raise ValueError(f"function must be callable; got {function!r}")
-        check_kind("context_space", context_space, Box)
+        context_space = checked_space(context_space)
         check_kind("theta_space", theta_space, Box)
         if engine not in ("local", "ray"):
             raise ValueError(f"engine must be 'local' or 'ray'; got {engine!r}")
@@ -99,6 +106,7 @@ class RowTask:
         self.context_space, self.theta_space = context_space, theta_space
         self.context_names = checked_context_names(context_names, context_space.dimension)
         self.failures = 0
+        self.refused = None
         self._function = function
         self._on_error, self._failure_reward = on_error, failure_reward
         count = check_at_least("workers", os.cpu_count() or 1 if workers is None else workers, 1)
@@ -115,7 +123,10 @@ class RowTask:
         """Rewards and successes of one rollout per row; a `RowError` says which row failed."""
         contexts, thetas = checked_batch(self, contexts, thetas)
         seeds = rng.integers(2**63, size=len(contexts)).tolist()
-        rows: list[Row] = list(zip(contexts, thetas, seeds, strict=True))
+        given: Any = contexts
+        if self.context_space.decodes:
+            given = [self.context_space.decode(row) for row in contexts]
+        rows: list[Row] = list(zip(given, thetas, seeds, strict=True))
         found = self._pool.map(rows, stop_at_failure=self._on_error == "raise")
         failed = [(i, f) for i, f in enumerate(found) if isinstance(f, RowFailure)]
         if failed:
@@ -128,6 +139,8 @@ class RowTask:
                 warnings.warn(f"a row failed and counts as a failed rollout: {text}", stacklevel=2)
         scores = [(np.nan, np.nan) if isinstance(f, RowFailure) else f for f in found]
         rewards, successes = np.array(scores, dtype=float).reshape(-1, 2).T.copy()
+        self.refused = successes == REFUSED[1]
+        successes[self.refused] = np.nan
         outcomes, count = with_failures(Outcomes(rewards, successes), self._failure_reward)
         self.failures += count
         return outcomes
@@ -144,7 +157,9 @@ class RowTask:
 
 
 def _describe(index: int, row: Row) -> str:
-    return f"row {index}, context {row[0].tolist()}, theta {row[1].tolist()}, seed {row[2]}"
+    context: Any = row[0]
+    context = context.tolist() if isinstance(context, np.ndarray) else context
+    return f"row {index}, context {context}, theta {row[1].tolist()}, seed {row[2]}"
 
 
 class _Ray:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.box import Box
+from selfpaced.targets.target import Target
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.feasible_teacher import feasible_only, ordered_space
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
@@ -55,9 +56,10 @@ class ADR:
                 f"got {self.shrink_below}, {self.grow_above}"
             )
 
-    def start(self, context_space: Box, target: Gaussian) -> "ADRTeacher":
+    def start(self, context_space: Box, target: Target) -> "ADRTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return ADRTeacher(self, checked_space(context_space))
+        space = ordered_space(context_space, "ADR")
+        return feasible_only(ADRTeacher(self, space), space)
 
 
 class ADRTeacher(StartedTeacher):
@@ -95,15 +97,16 @@ class ADRTeacher(StartedTeacher):
         axis = rng.integers(self._box.dimension, size=n)
         rows = np.flatnonzero(on_face)
         contexts[rows, axis[rows]] = self._faces[side[rows], axis[rows]]
-        return contexts
+        return self._box.snapped(contexts)
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Count the successes at each face, and judge the faces with enough episodes."""
         values = episode_values("success", rewards, successes, "ADR")
         for side in range(2):
             for axis in range(self._box.dimension):
+                faces = self._box.snapped(self._faces)
                 # A context on a face that has moved since it was drawn counts for no face.
-                here = values[contexts[:, axis] == self._faces[side, axis]]
+                here = values[contexts[:, axis] == faces[side, axis]]
                 self._counts[side, axis] += len(here)
                 self._wins[side, axis] += here.sum()
                 if self._counts[side, axis] >= self._config.window:

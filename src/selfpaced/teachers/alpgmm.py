@@ -9,13 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.box import Box
 from selfpaced.maths.mixture import Mixture, fit_mixtures
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target
 from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
+from selfpaced.teachers.feasible_teacher import feasible_only
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
+# With more columns than this, a component must have so many points per column that its covariance
+# is known; with fewer, Akaike's criterion alone prevents too many components.
+FEW_COLUMNS, POINTS_PER_COLUMN = 5, 5
+MOST_CATEGORIES = 20  # each is a dimension of the mixture
 FLOOR = 1e-4  # smallest variance of a component, with the context space scaled to the unit cube
 
 
@@ -61,9 +67,15 @@ class ALPGMM:
             raise ValueError(f"uniform_share must be in [0, 1]; got {self.uniform_share}")
         check_judged_by(self.judged_by)
 
-    def start(self, context_space: Box, target: Gaussian) -> "ALPGMMTeacher":
+    def start(self, context_space: Box, target: Target) -> "ALPGMMTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return ALPGMMTeacher(self, checked_space(context_space))
+        space = checked_space(context_space)
+        if space.embedded > space.dimension + MOST_CATEGORIES:
+            raise ValueError(
+                f"ALPGMM fits Gaussians to contexts, so context_space must have at most "
+                f"{MOST_CATEGORIES} categories; use PLR(); got {space!r}"
+            )
+        return feasible_only(ALPGMMTeacher(self, space), space)
 
 
 class ALPGMMTeacher(StartedTeacher):
@@ -76,16 +88,16 @@ class ALPGMMTeacher(StartedTeacher):
 
     def __init__(self, config: ALPGMM, box: Box) -> None:
         self._config, self._box = config, box
-        self._earlier = RecentEpisodes(config.remembered, box.dimension)
-        self._progress = RecentEpisodes(config.fit_every, box.dimension)  # values: progress
+        self._earlier = RecentEpisodes(config.remembered, box.embedded)
+        self._progress = RecentEpisodes(config.fit_every, box.embedded)  # values: progress
         self._since_fit = 0  # episodes since the last fit
         self._mixture: Mixture | None = None  # over contexts and, in the last column, progress
 
     def __repr__(self) -> str:
         where = "contexts over the whole space"
         if self._mixture is not None:
-            means, d = self._mixture.means, self._box.dimension
-            peak = self._box.low + means[means[:, d].argmax(), :d] * self._box.width
+            means, d = self._mixture.means, self._box.embedded
+            peak = self._box.unembed(means[means[:, d].argmax(), :d][None])[0]
             where = f"{len(means)} components, most progress around {peak.round(4).tolist()}"
         return f"ALPGMMTeacher({where}, {len(self._earlier)} episodes remembered)"
 
@@ -96,7 +108,7 @@ class ALPGMMTeacher(StartedTeacher):
         contexts = self._box.uniform(n, rng)
         if self._mixture is None:
             return contexts
-        d = self._box.dimension
+        d = self._box.embedded
         progress = np.maximum(self._mixture.means[:, d], 0.0)  # mean of each component
         if progress.sum() <= 0:
             return contexts
@@ -107,7 +119,7 @@ class ALPGMMTeacher(StartedTeacher):
             C = self._mixture.covariances[j, :d, :d]
             noise = rng.standard_normal((len(here), d)) @ np.linalg.cholesky(C).T
             drawn = np.clip(self._mixture.means[j, :d] + noise, 0.0, 1.0)
-            contexts[here] = self._box.low + drawn * self._box.width
+            contexts[here] = self._box.unembed(drawn)
         return np.clip(contexts, self._box.low, self._box.high)
 
     def _fit(self, rng: np.random.Generator) -> None:
@@ -117,6 +129,8 @@ class ALPGMMTeacher(StartedTeacher):
         scale = progress.max() if progress.size and progress.max() > 0 else 1.0
         data = np.column_stack([self._progress.contexts, progress / scale])
         least, most = self._config.components
+        if data.shape[1] > FEW_COLUMNS:
+            most = min(most, max(least, len(data) // (POINTS_PER_COLUMN * data.shape[1])))
         sizes = range(least, min(most, len(data) - 1) + 1)
         fits = fit_mixtures(data, sizes, FLOOR, rng) if sizes else []
         self._mixture = min(fits, key=lambda fit: fit.aic) if fits else None
@@ -129,7 +143,7 @@ class ALPGMMTeacher(StartedTeacher):
             return
         from scipy.spatial import KDTree  # takes a moment to load
 
-        places = (contexts - self._box.low) / self._box.width
+        places = self._box.embed(contexts)
         progress = np.zeros(len(values))
         if len(self._earlier):
             nearest = KDTree(self._earlier.contexts).query(places)[1]
@@ -137,6 +151,10 @@ class ALPGMMTeacher(StartedTeacher):
         self._earlier.add(places, values)
         self._progress.add(places, progress)
         self._since_fit += len(values)
+
+    @property
+    def _columns(self) -> int:
+        return self._box.embedded
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""

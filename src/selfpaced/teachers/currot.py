@@ -1,8 +1,8 @@
 """Particles that move to the target by optimal transport (CURROT; Klink et al., 2022, simplified).
 
 Each particle is a context. It is matched to a sample of the target and moves towards it as far as
-the estimated value of episodes allows. Any target that can be sampled would do; here it is the
-problem's Gaussian. All distances are in the context space scaled to the unit cube.
+the estimated value of episodes allows. Any target that can be sampled will do, in any space. All
+distances are in the context space scaled to the unit cube, in which two categories are 1 apart.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.targets.target import Target, checked_place, samples_in
 from selfpaced.teachers.episodes import (
     JudgedBy,
     RecentEpisodes,
@@ -19,6 +19,7 @@ from selfpaced.teachers.episodes import (
     episode_values,
     resolved_threshold,
 )
+from selfpaced.teachers.feasible_teacher import feasible_only
 from selfpaced.teachers.found_threshold import FoundThreshold
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
@@ -71,9 +72,10 @@ class CurrOT:
         resolved = resolved_threshold(self.judged_by, self.threshold)
         object.__setattr__(self, "threshold", resolved)
 
-    def start(self, context_space: Box, target: Gaussian) -> "CurrOTTeacher":
+    def start(self, context_space: Box, target: Target) -> "CurrOTTeacher":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
-        return CurrOTTeacher(self, context_space, checked_target(target, context_space))
+        space, aim = checked_place(context_space, target)
+        return feasible_only(CurrOTTeacher(self, space, aim), space)
 
 
 class CurrOTTeacher(StartedTeacher):
@@ -84,10 +86,10 @@ class CurrOTTeacher(StartedTeacher):
 
     _option = "CurrOT(judged_by='reward')"
 
-    def __init__(self, config: CurrOT, box: Box, target: Gaussian) -> None:
+    def __init__(self, config: CurrOT, box: Box, target: Target) -> None:
         self._config, self._box, self._target = config, box, target
-        self._particles = np.zeros((0, box.dimension))
-        self._episodes = RecentEpisodes(config.remembered, box.dimension)
+        self._particles = np.zeros((0, box.embedded))
+        self._episodes = RecentEpisodes(config.remembered, box.embedded)
         self._since_update = 0  # episodes since the last update
         self._found = FoundThreshold() if config.threshold is None else None
         self._root = float(np.sqrt(box.dimension))
@@ -95,7 +97,7 @@ class CurrOTTeacher(StartedTeacher):
     def __repr__(self) -> str:
         where = "contexts over the whole space"
         if len(self._particles):
-            mean = self._box.low + self._particles.mean(axis=0) * self._box.width
+            mean = self._box.unembed(self._particles).mean(axis=0)
             where = f"{len(self._particles)} particles around {mean.round(4).tolist()}"
         return f"CurrOTTeacher({where}, {len(self._episodes)} episodes remembered)"
 
@@ -109,20 +111,23 @@ class CurrOTTeacher(StartedTeacher):
         if len(self._particles) == 0:
             return self._box.uniform(n, rng)
         chosen = rng.integers(len(self._particles), size=n)
-        drawn = self._box.low + self._particles[chosen] * self._box.width
-        return np.clip(drawn, self._box.low, self._box.high)
+        return self._box.unembed(self._particles[chosen])
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes; the particles move with the next `ask`."""
         judged_by = self._config.judged_by
         values = episode_values(judged_by, rewards, successes, "CurrOT", self._option)
-        self._episodes.add((contexts - self._box.low) / self._box.width, values)
+        self._episodes.add(self._box.embed(contexts), values)
         self._since_update += len(values)
 
     @property
     def found_threshold(self) -> float | None:
         """The threshold that was found from the returns; None if one was given."""
         return None if self._found is None else self._found.value
+
+    @property
+    def _columns(self) -> int:
+        return self._box.embedded
 
     def estimate(self, places: Array) -> Array:
         """(n,): estimated values of `places` (n, d) in the unit cube (Nadaraya-Watson)."""
@@ -149,12 +154,11 @@ class CurrOTTeacher(StartedTeacher):
                 return  # nothing is mastered yet: go on with uniform contexts
             starts = self._episodes.contexts[values >= threshold]
             self._particles = starts[rng.integers(len(starts), size=config.particles)]
-        aims = self._target.sample(config.particles, rng, self._box)
-        aims = (aims - self._box.low) / self._box.width
+        aims = self._box.embed(samples_in(self._target, config.particles, rng, self._box))
         costs = ((self._particles[:, None] - aims) ** 2).sum(axis=2)
         aims = aims[linear_sum_assignment(costs)[1]]
         places = self._candidates(aims, rng)  # (k, particles, d)
-        values = self.estimate(places.reshape(-1, self._box.dimension)).reshape(places.shape[:2])
+        values = self.estimate(places.reshape(-1, self._box.embedded)).reshape(places.shape[:2])
         distances = ((places - aims) ** 2).sum(axis=2)
         distances = np.where(values >= threshold, distances, np.inf)
         nearest = distances.argmin(axis=0)
@@ -174,7 +178,7 @@ class CurrOTTeacher(StartedTeacher):
         shape = (self._config.candidates, *self._particles.shape)
         directions = rng.standard_normal(shape)
         directions /= np.linalg.norm(directions, axis=2, keepdims=True)
-        shares = rng.random((*shape[:2], 1)) ** (1.0 / self._box.dimension)  # uniform in the ball
+        shares = rng.random((*shape[:2], 1)) ** (1.0 / self._box.embedded)  # uniform in the ball
         around = np.clip(self._particles + reach * shares * directions, 0.0, 1.0)
         return np.concatenate([self._particles[None], straight[None], around])
 

@@ -46,10 +46,11 @@ def resolved_threshold(judged_by: JudgedBy, threshold: float | None) -> float | 
     return 0.5 if judged_by == "success" else None
 
 
-def check_judged_by(judged_by: str) -> None:
-    """Raise a ValueError unless `judged_by` is "success" or "reward"."""
-    if judged_by not in ("success", "reward"):
-        raise ValueError(f"judged_by must be 'success' or 'reward'; got {judged_by!r}")
+def check_judged_by(judged_by: str, *more: str) -> None:
+    """Raise a ValueError unless `judged_by` is "success" or "reward", or one `more`."""
+    if judged_by not in ("success", "reward", *more):
+        known = " or ".join(repr(name) for name in ("success", "reward", *more))
+        raise ValueError(f"judged_by must be {known}; got {judged_by!r}")
 
 
 class RecentEpisodes:

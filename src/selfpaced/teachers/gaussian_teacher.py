@@ -1,4 +1,4 @@
-"""What the three self-paced teachers share: a Gaussian over contexts that moves to the target."""
+"""What the three self-paced teachers share: a distribution of contexts that moves to the target."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -9,11 +9,14 @@ from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import ContextStep, TriedContexts
 from selfpaced.maths.gaussian import Gaussian, gaussian_over, with_variance_floor
+from selfpaced.maths.particles import Particles
+from selfpaced.targets.target import Target, points_of, require_density
 from selfpaced.teachers.episodes import JudgedBy, episode_values
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
 ARRIVED = 0.5  # contexts may narrow once their KL to the widened target is below this, in nats
+SAMPLES = 500  # of a target, by which its mean and covariance are known
 UNDER_WAY = 10_000  # contexts remembered from `ask` to `tell`; the oldest are forgotten first
 
 
@@ -28,22 +31,38 @@ class GaussianTeacher(StartedTeacher, ABC):
 
     _own_state: ClassVar[tuple[str, ...]] = ()  # entries of a state besides those below
 
-    def __init__(self, box: Box, target: Gaussian, update_every: int, judged_by: JudgedBy) -> None:
+    def __init__(
+        self,
+        box: Box,
+        target: Target,
+        contexts: Gaussian | Particles,
+        update_every: int,
+        judged_by: JudgedBy,
+    ) -> None:
         self._box, self._target = box, target
         self._update_every = update_every
         self._judged_by: JudgedBy = judged_by
-        self.contexts = gaussian_over(box)
+        self.contexts: Gaussian | Particles = contexts
         self._forget()
         self._issued: dict[bytes, float] = {}  # log q of each context when it was drawn
         self._failed_steps = 0
 
     def __repr__(self) -> str:
-        mean, kl = self.contexts.mean.round(4).tolist(), self.contexts.kl(self._target)
-        return f"{type(self).__name__}(contexts around {mean}, KL to the target {kl:.3g})"
+        mean = self.contexts.mean.round(4).tolist()
+        far = ""
+        if isinstance(self.contexts, Gaussian) and isinstance(self._target, Gaussian):
+            far = f", KL to the target {self.contexts.kl(self._target):.3g}"
+        return f"{type(self).__name__}(contexts around {mean}{far})"
 
     @property
-    def context_distribution(self) -> Gaussian:
-        """The Gaussian that the next contexts are drawn from, truncated to the context space."""
+    def context_distribution(self) -> Gaussian | Particles:
+        """What the next contexts are drawn from, truncated to the context space."""
+        return self.contexts
+
+    @property
+    def _gaussian(self) -> Gaussian:
+        """The contexts' Gaussian, for teachers that never have particles."""
+        assert isinstance(self.contexts, Gaussian)
         return self.contexts
 
     @property
@@ -93,9 +112,9 @@ class GaussianTeacher(StartedTeacher, ABC):
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""
+        gaussian = {"mean": self.contexts.mean, "covariance": self.contexts.covariance}
         return {
-            "mean": self.contexts.mean,
-            "covariance": self.contexts.covariance,
+            **(gaussian if isinstance(self.contexts, Gaussian) else {}),  # particles: in the mover
             "failed_steps": np.array(self._failed_steps),
             "episodes": self._episodes,
             "issued": np.frombuffer(b"".join(self._issued)).reshape(-1, self._box.dimension),
@@ -104,26 +123,53 @@ class GaussianTeacher(StartedTeacher, ABC):
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
-        names = ("mean", "covariance", "failed_steps", "episodes", "issued", "issued_densities")
-        self._check_state(state, (*names, *self._own_state), rows=("mean", "issued"))
-        self.contexts = Gaussian(np.array(state["mean"]), np.array(state["covariance"]))
+        names = ("failed_steps", "episodes", "issued", "issued_densities")
+        gaussian = ("mean", "covariance") if isinstance(self.contexts, Gaussian) else ()
+        needed = (*gaussian, *names, *self._own_state)
+        self._check_state(state, needed, rows=(*gaussian[:1], "issued"))
+        if isinstance(self.contexts, Gaussian):
+            self.contexts = Gaussian(np.array(state["mean"]), np.array(state["covariance"]))
         self._failed_steps = int(state["failed_steps"])
         self._episodes = np.array(state["episodes"])
         issued = [context.tobytes() for context in np.array(state["issued"])]
         self._issued = dict(zip(issued, state["issued_densities"].tolist(), strict=True))
 
 
+def gaussian_of_teacher(box: Box, target: Target, who: str) -> Gaussian:
+    """The first contexts of a teacher that draws from a Gaussian.
+
+    Raise a ValueError that names an alternative if it cannot work with the space or the target.
+    """
+    if not box.ordered:
+        raise ValueError(
+            f"{who} draws contexts from a Gaussian, or from a finite set, so context_space must "
+            f"not have categories beside numbers; use SelfPacedMastery() or CurrOT(); got {box!r}"
+        )
+    require_density(target, who, "SelfPacedMastery() or CurrOT()")
+    return gaussian_over(Box(box.low, box.high))
+
+
+def gaussian_like(target: Target, box: Box) -> Gaussian:
+    """`target` if it is Gaussian, else the Gaussian with the mean and covariance of its samples."""
+    if isinstance(target, Gaussian):
+        return target
+    points = points_of(target, SAMPLES, box)
+    least = np.diag((1e-3 * box.width) ** 2)
+    return Gaussian(points.mean(axis=0), np.cov(points.T).reshape(2 * (box.dimension,)) + least)
+
+
 class WidthKeeper:
     """Keeps contexts at least `least_deviation` wide until they are near the target.
 
     They may narrow down once their KL to the target is below `until_kl`, or once they have come
-    as near to the target as contexts of that width can.
+    as near to the target as contexts of that width can. Of a target that is not Gaussian, the
+    Gaussian with its mean and covariance counts.
     """
 
-    def __init__(self, box: Box, target: Gaussian, least_deviation: float, until_kl: float) -> None:
-        self._target, self._until_kl = target, until_kl
+    def __init__(self, box: Box, target: Target, least_deviation: float, until_kl: float) -> None:
+        self._target, self._until_kl = gaussian_like(target, box), until_kl
         self._least_variance = (least_deviation * box.width) ** 2
-        self._wide_target = with_variance_floor(target, self._least_variance)
+        self._wide_target = with_variance_floor(self._target, self._least_variance)
         self.arrived = False
 
     def kept_wide(self, step: ContextStep) -> Gaussian:

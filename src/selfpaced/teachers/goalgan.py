@@ -14,9 +14,10 @@ import numpy as np
 import scipy
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.box import Box
+from selfpaced.targets.target import Target
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.feasible_teacher import feasible_only, ordered_space
 from selfpaced.teachers.request_batching import RequestBatcher
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
@@ -62,9 +63,10 @@ class GoalGAN:
         check_at_least("steps", self.steps, 1)
         check_at_least("first_steps", self.first_steps, 1)
 
-    def start(self, context_space: Box, target: Gaussian) -> "GoalGANTeacher":
+    def start(self, context_space: Box, target: Target) -> "GoalGANTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return GoalGANTeacher(self, checked_space(context_space))
+        space = ordered_space(context_space, "GoalGAN")
+        return feasible_only(GoalGANTeacher(self, space), space)
 
 
 class GoalGANTeacher(StartedTeacher):
@@ -97,7 +99,7 @@ class GoalGANTeacher(StartedTeacher):
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts (n, d): a fifth near solved ones, the others generated, each repeatedly."""
-        return self._requests.ask(n, rng)
+        return self._box.snapped(self._requests.ask(n, rng))
 
     def _batch(self, n: int, rng: np.random.Generator) -> Array:
         """(n, d): contexts near solved ones, then generated ones. Trains the GAN when it is due."""

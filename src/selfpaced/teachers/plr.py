@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.box import Box
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
@@ -54,7 +55,7 @@ class PLR:
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1]; got {getattr(self, name)}")
 
-    def start(self, context_space: Box, target: Gaussian) -> "PLRTeacher":
+    def start(self, context_space: Box, target: Target) -> "PLRTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
         return PLRTeacher(self, checked_space(context_space))
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.box import Box
+from selfpaced.targets.target import Target
 from selfpaced.teachers.episodes import episode_values
+from selfpaced.teachers.feasible_teacher import feasible_only, ordered_space
 from selfpaced.teachers.request_batching import RequestBatcher
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
@@ -52,9 +53,10 @@ class SaggRiac:
         check_at_least("split_at", self.split_at, 2)
         check_at_least("window", self.window, 2)
 
-    def start(self, context_space: Box, target: Gaussian) -> "SaggRiacTeacher":
+    def start(self, context_space: Box, target: Target) -> "SaggRiacTeacher":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
-        return SaggRiacTeacher(self, checked_space(context_space))
+        space = ordered_space(context_space, "SaggRiac")
+        return feasible_only(SaggRiacTeacher(self, space), space)
 
 
 class SaggRiacTeacher(StartedTeacher):
@@ -81,7 +83,7 @@ class SaggRiacTeacher(StartedTeacher):
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts (n, d), most of them from regions in proportion to their interest."""
-        return self._requests.ask(n, rng)
+        return self._box.snapped(self._requests.ask(n, rng))
 
     def _batch(self, n: int, rng: np.random.Generator) -> Array:
         """(n, d): contexts by interest, uniform ones, and some near the least competent ones."""

@@ -7,10 +7,16 @@ import numpy as np
 from selfpaced.maths.arrays import check_at_least, check_positive, check_share, has_method
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import TriedContexts, step_by_alpha
-from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.schedule import FractionOfReward, Progress, Schedule, checked_alpha
+from selfpaced.targets.target import Target, checked_place, density_of
 from selfpaced.teachers.episodes import JudgedBy, check_judged_by
-from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
+from selfpaced.teachers.finite_teachers import FiniteAlphaTeacher, is_finite_set
+from selfpaced.teachers.gaussian_teacher import (
+    GaussianTeacher,
+    WidthKeeper,
+    gaussian_of_teacher,
+)
 from selfpaced.types import State
 
 
@@ -57,9 +63,14 @@ class SelfPacedAlpha:
         check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
 
-    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedAlphaTeacher":
+    def start(
+        self, context_space: Box, target: Target
+    ) -> "SelfPacedAlphaTeacher | FiniteAlphaTeacher":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
-        return SelfPacedAlphaTeacher(self, context_space, checked_target(target, context_space))
+        space, aim = checked_place(context_space, target)
+        if is_finite_set(space):
+            return FiniteAlphaTeacher(self, space, aim)
+        return SelfPacedAlphaTeacher(self, space, aim)
 
 
 class SelfPacedAlphaTeacher(GaussianTeacher):
@@ -68,8 +79,10 @@ class SelfPacedAlphaTeacher(GaussianTeacher):
     _own_state = ("updates", "arrived")
     _option = "SelfPacedAlpha(judged_by='reward')"
 
-    def __init__(self, config: SelfPacedAlpha, box: Box, target: Gaussian) -> None:
-        super().__init__(box, target, config.update_every, config.judged_by)
+    def __init__(self, config: SelfPacedAlpha, box: Box, target: Target) -> None:
+        contexts = gaussian_of_teacher(box, target, "SelfPacedAlpha")
+        super().__init__(box, target, contexts, config.update_every, config.judged_by)
+        self._density = density_of(target, box)
         self._config = config
         self._updates = 0
         self._first_value = np.nan  # expected value at the first update
@@ -79,16 +92,18 @@ class SelfPacedAlphaTeacher(GaussianTeacher):
         self._updates += 1
         if self._updates == 1:
             self._first_value = tried.value
-        densities = self.contexts.log_prob(tried.contexts) - self._target.log_prob(tried.contexts)
+        log_target = self._density.log_prob(tried.contexts)
+        kl = float(tried.shares @ (self._gaussian.log_prob(tried.contexts) - log_target))
+        target = self._target
         progress = Progress(
             iteration=self._updates,
             mean_reward=tried.value,
             first_reward=self._first_value,
-            kl=float(tried.shares @ densities),
-            exact_kl=self.contexts.kl(self._target),
+            kl=kl,
+            exact_kl=self._gaussian.kl(target) if isinstance(target, Gaussian) else kl,
         )
         alpha = checked_alpha(self._config.schedule, progress)
-        step = step_by_alpha(self.contexts, self._target, tried, alpha, self._config.epsilon)
+        step = step_by_alpha(self._gaussian, log_target, tried, alpha, self._config.epsilon)
         self._failed_steps += step.failed
         self.contexts = self._width.kept_wide(step)
 

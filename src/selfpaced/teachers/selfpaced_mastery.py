@@ -2,11 +2,18 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from selfpaced.maths.arrays import check_at_least, check_kind, check_number
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import TriedContexts, step_by_alpha
-from selfpaced.maths.gaussian import Gaussian, checked_target
 from selfpaced.maths.mastery_rule import ContextMover, MasteryRule
+from selfpaced.maths.particle_rule import ParticleMover
+from selfpaced.maths.reps import soft_max, temperature
+from selfpaced.targets.target import Target, checked_place
+from selfpaced.targets.uniform import default_contexts
+from selfpaced.teachers.context_movers import mover_of
+from selfpaced.teachers.finite_teachers import FiniteMasteryTeacher, is_finite_set
 from selfpaced.teachers.gaussian_teacher import GaussianTeacher
 from selfpaced.types import State, part_of, prefixed
 
@@ -40,22 +47,26 @@ class SelfPacedMastery:
             check_number("reward_threshold", self.reward_threshold)
         check_at_least("update_every", self.update_every, 2)
 
-    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedMasteryTeacher":
+    def start(
+        self, context_space: Box, target: Target
+    ) -> "SelfPacedMasteryTeacher | FiniteMasteryTeacher":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
-        return SelfPacedMasteryTeacher(self, context_space, checked_target(target, context_space))
+        space, aim = checked_place(context_space, target)
+        if is_finite_set(space):
+            return FiniteMasteryTeacher(self, space, aim)
+        return SelfPacedMasteryTeacher(self, space, aim)
 
 
 class SelfPacedMasteryTeacher(GaussianTeacher):
     """The teacher of `SelfPacedMastery`, between two decisions."""
 
-    _own_state = ("mover.mean", "mover.covariance", "mover.arrived")
     _option = "SelfPacedMastery(reward_threshold=...)"
 
-    def __init__(self, config: SelfPacedMastery, box: Box, target: Gaussian) -> None:
+    def __init__(self, config: SelfPacedMastery, box: Box, target: Target) -> None:
         judged_by = "success" if config.reward_threshold is None else "reward"
-        super().__init__(box, target, config.update_every, judged_by)
+        self._mover = mover_of(config.rule, box, target, default_contexts(box))
+        super().__init__(box, target, self._mover.contexts, config.update_every, judged_by)
         self._config = config
-        self._mover = ContextMover(config.rule, box, target, self.contexts)
 
     def _update(self, tried: TriedContexts) -> None:
         threshold = self._config.reward_threshold
@@ -63,12 +74,23 @@ class SelfPacedMasteryTeacher(GaussianTeacher):
             tried = tried._replace(values=(tried.values >= threshold).astype(float))
         move = self._mover.decide(tried.value)
         if move == "search":
-            step = step_by_alpha(self.contexts, self._target, tried, 0.0, self._config.rule.step)
-            self._failed_steps += step.failed
-            self._mover.follow_search(step.contexts)
+            self._search(tried)
         else:
             self._mover.move(move)
         self.contexts = self._mover.contexts
+
+    def _search(self, tried: TriedContexts) -> None:
+        """Go where successes are: the paper's step with alpha = 0, or the same with particles."""
+        step = self._config.rule.step
+        if isinstance(self._mover, ContextMover):
+            no_target = np.zeros(len(tried.values))
+            found = step_by_alpha(self._mover.contexts, no_target, tried, 0.0, step)
+            self._failed_steps += found.failed
+            self._mover.follow_search(found.contexts)
+        elif np.ptp(tried.values) > 0:
+            values = tried.values
+            weights = soft_max(values, temperature(values, step)).weights * tried.shares
+            self._mover.follow_search(tried.contexts, weights)
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""
@@ -77,4 +99,9 @@ class SelfPacedMasteryTeacher(GaussianTeacher):
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
         super().restore(state)
+        own = ("mean", "covariance", "arrived")
+        if isinstance(self._mover, ParticleMover):
+            own = ("places", "deviation", "aims", "stage")
+        self._check_state(state, [f"mover.{name}" for name in own])
         self._mover.restore(part_of(state, "mover."))
+        self.contexts = self._mover.contexts

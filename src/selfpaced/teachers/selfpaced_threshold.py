@@ -1,6 +1,7 @@
 """Self-paced deep RL with a threshold on the expected return (Klink et al., 2020)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -9,13 +10,20 @@ from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import (
     ContextStep,
     TriedContexts,
+    step_to_density,
     step_to_target,
     step_to_value,
 )
-from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target, checked_place, density_of
 from selfpaced.teachers.episodes import JudgedBy, check_judged_by, resolved_threshold
+from selfpaced.teachers.finite_teachers import FiniteThresholdTeacher, is_finite_set
 from selfpaced.teachers.found_threshold import FoundThreshold
-from selfpaced.teachers.gaussian_teacher import GaussianTeacher, WidthKeeper
+from selfpaced.teachers.gaussian_teacher import (
+    GaussianTeacher,
+    WidthKeeper,
+    gaussian_of_teacher,
+)
 from selfpaced.types import State
 
 
@@ -34,13 +42,18 @@ class SelfPacedThreshold:
     >>> teacher.tell(contexts, rewards=np.zeros(20), successes=(contexts[:, 0] < 0.5) * 1.0)
     """
 
-    judged_by: JudgedBy = "success"
-    """What an episode's value is: "success" (0 or 1) or "reward" (its return)."""
+    judged_by: JudgedBy | Literal["learnability"] = "success"
+    """What an episode's value is: "success" (0 or 1) or "reward" (its return).
+
+    On a finite set of tasks also "learnability": the value of a task is then 4 s (1 - s), with its
+    success rate s, highest where it is solved half the time.
+    """
     threshold: float | None = None
     """V_LB: the least expected value of the contexts, in the unit of `judged_by`.
 
     None: 0.5 if successes are judged. If returns are, half-way from those of the first policy to
-    the best so far, whatever their scale (`FoundThreshold`); records show it as "threshold".
+    the best so far, whatever their scale (`FoundThreshold`); records show it as "threshold". If
+    learnability is, half of that of the most learnable task.
     """
     epsilon: float = 0.15
     """KL bound of one update of the contexts, in nats."""
@@ -52,17 +65,33 @@ class SelfPacedThreshold:
     """KL to the target, in nats, below which contexts may be narrower than `least_deviation`."""
 
     def __post_init__(self) -> None:
-        check_judged_by(self.judged_by)
-        resolved = resolved_threshold(self.judged_by, self.threshold)
-        object.__setattr__(self, "threshold", resolved)
+        check_judged_by(self.judged_by, "learnability")
+        if self.judged_by != "learnability":
+            resolved = resolved_threshold(self.judged_by, self.threshold)
+            object.__setattr__(self, "threshold", resolved)
+        elif self.threshold is not None:
+            raise ValueError(
+                "threshold must be None with judged_by='learnability', which has its own; "
+                f"got {self.threshold}"
+            )
         check_positive("epsilon", self.epsilon)
         check_at_least("update_every", self.update_every, 2)
         check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
 
-    def start(self, context_space: Box, target: Gaussian) -> "SelfPacedThresholdTeacher":
+    def start(
+        self, context_space: Box, target: Target
+    ) -> "SelfPacedThresholdTeacher | FiniteThresholdTeacher":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
-        return SelfPacedThresholdTeacher(self, context_space, checked_target(target, context_space))
+        space, aim = checked_place(context_space, target)
+        if is_finite_set(space):
+            return FiniteThresholdTeacher(self, space, aim)
+        if self.judged_by == "learnability":
+            raise ValueError(
+                "judged_by='learnability' needs a finite set of tasks, which are tried repeatedly; "
+                f"use judged_by='success' or PLR(); got {space!r}"
+            )
+        return SelfPacedThresholdTeacher(self, space, aim)
 
 
 class SelfPacedThresholdTeacher(GaussianTeacher):
@@ -71,8 +100,11 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
     _own_state = ("reached",)
     _option = "SelfPacedThreshold(judged_by='reward')"
 
-    def __init__(self, config: SelfPacedThreshold, box: Box, target: Gaussian) -> None:
-        super().__init__(box, target, config.update_every, config.judged_by)
+    def __init__(self, config: SelfPacedThreshold, box: Box, target: Target) -> None:
+        contexts = gaussian_of_teacher(box, target, "SelfPacedThreshold")
+        judged_by: JudgedBy = "reward" if config.judged_by == "reward" else "success"
+        super().__init__(box, target, contexts, config.update_every, judged_by)
+        self._density = density_of(target, box)
         self._config = config
         self._reached = False  # True once the expected value has reached the threshold
         self._found = FoundThreshold() if config.threshold is None else None
@@ -91,7 +123,7 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
 
     def _step(self, tried: TriedContexts) -> ContextStep | None:
         """The next contexts; None to wait."""
-        config, threshold = self._config, self._config.threshold
+        config, threshold, contexts = self._config, self._config.threshold, self._gaussian
         if self._found is not None:
             self._found.add(tried.values)
             threshold = self._found.value
@@ -99,9 +131,12 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
         reached = tried.value >= threshold
         self._reached = self._reached or reached
         if reached:
-            return step_to_target(self.contexts, self._target, tried, threshold, config.epsilon)
+            if isinstance(self._target, Gaussian):
+                return step_to_target(contexts, self._target, tried, threshold, config.epsilon)
+            log_target = self._density.log_prob(tried.contexts)
+            return step_to_density(contexts, log_target, tried, threshold, config.epsilon)
         if not self._reached and np.ptp(tried.values) > 0:
-            return step_to_value(self.contexts, tried, config.epsilon)
+            return step_to_value(contexts, tried, config.epsilon)
         return None
 
     def state(self) -> State:

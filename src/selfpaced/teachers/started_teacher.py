@@ -33,6 +33,11 @@ class StartedTeacher:
             )
 
     @property
+    def _columns(self) -> int:
+        """Columns of the contexts in a state; teachers that take distances embed them."""
+        return self._box.dimension
+
+    @property
     def identity(self) -> dict[str, Any]:
         """Configuration, context space and target, as far as its contexts depend on them.
 
@@ -61,8 +66,8 @@ class StartedTeacher:
             )
         for name in rows:
             columns = state[name].shape[-1]
-            if columns != self._box.dimension:
+            if columns != self._columns:
                 raise ValueError(
-                    f"state must be of contexts with {self._box.dimension} dimensions; those in "
+                    f"state must be of contexts with {self._columns} dimensions; those in "
                     f"{name!r} have {columns}"
                 )

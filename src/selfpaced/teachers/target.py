@@ -6,7 +6,8 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian, checked_target
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target, checked_place, samples_in
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
@@ -24,23 +25,25 @@ class TargetTeacher:
     (3, 1)
     """
 
-    def start(self, context_space: Box, target: Gaussian) -> "TargetSampler":
+    def start(self, context_space: Box, target: Target) -> "TargetSampler":
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
-        return TargetSampler(context_space, checked_target(target, context_space))
+        return TargetSampler(*checked_place(context_space, target))
 
 
 class TargetSampler(StartedTeacher):
     """Draws from the target, whatever episodes it is told of."""
 
-    def __init__(self, box: Box, target: Gaussian) -> None:
+    def __init__(self, box: Box, target: Target) -> None:
         self._box, self._target = box, target
 
     def __repr__(self) -> str:
-        return f"TargetSampler(contexts around {self._target.mean.round(4).tolist()}, always)"
+        if isinstance(self._target, Gaussian):
+            return f"TargetSampler(contexts around {self._target.mean.round(4).tolist()}, always)"
+        return f"TargetSampler(contexts from {type(self._target).__name__}, always)"
 
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts (n, d) from the target, truncated to the context space."""
-        return self._target.sample(n, rng, self._box)
+        return samples_in(self._target, n, rng, self._box)
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Do nothing: the target does not move."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.maths.box import Box, checked_space
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.box import Box
+from selfpaced.spaces.space import checked_space
+from selfpaced.targets.target import Target
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
@@ -24,7 +25,7 @@ class UniformTeacher:
     (3, 1)
     """
 
-    def start(self, context_space: Box, target: Gaussian) -> "UniformSampler":
+    def start(self, context_space: Box, target: Target) -> "UniformSampler":
         """A new teacher for contexts in `context_space`; it does not look at `target`."""
         return UniformSampler(checked_space(context_space))
 

@@ -9,6 +9,7 @@ from selfpaced.learners.sprl_mastery import Mastery
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.randomness import streams_of
+from selfpaced.targets.target import samples_in
 from selfpaced.testing.assertions import (
     require,
     require_methods,
@@ -180,7 +181,7 @@ class _WatchedTraining:
     def measure(self) -> None:
         """Outcomes and trajectories on the target, from a generator of their own."""
         n, box = 10, self.problem.task.context_space
-        contexts = self.problem.target.sample(n, np.random.default_rng(5), box)
+        contexts = samples_in(self.problem.target, n, np.random.default_rng(5), box)
         call, given = f"{self.who}.measure", contexts.copy()
         with watched(call):
             first, again = (

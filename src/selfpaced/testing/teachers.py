@@ -6,7 +6,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian
+from selfpaced.targets.target import Target
 from selfpaced.testing.assertions import (
     must_work,
     require,
@@ -26,7 +26,7 @@ LONGEST_REPR = 300
 
 
 def check_teacher(
-    config: TeacherConfig, context_space: Box, target: Gaussian, *, seed: int = 0
+    config: TeacherConfig, context_space: Box, target: Target, *, seed: int = 0
 ) -> None:
     """Check that `config` and the teacher that it starts obey the protocols of a teacher.
 
@@ -69,6 +69,12 @@ class _WatchedTeacher:
             raise AssertionError(
                 f"contexts of {call} must lie in {self.box}; {outside.size} of {n} do not, "
                 f"first row {outside[0]}: {contexts[outside[0]].tolist()}"
+            )
+        infeasible = np.flatnonzero(~self.box.feasible(contexts))
+        if infeasible.size:
+            raise AssertionError(
+                f"contexts of {call} must be feasible in {self.box}; {infeasible.size} of {n} are "
+                f"not, first row {infeasible[0]}: {contexts[infeasible[0]].tolist()}"
             )
         return contexts.copy()
 
@@ -181,7 +187,8 @@ def _check_any_episodes(start: Callable[[], _WatchedTeacher], seed: int) -> None
 
     repeats, rng = start(), np.random.default_rng(seed)
     nothing = np.zeros((0, repeats.box.dimension)), np.zeros(0)
-    same = np.tile(repeats.box.low + 0.6 * repeats.box.width, (500, 1))
+    place = repeats.box.low + 0.6 * repeats.box.width
+    same = repeats.box.snapped(np.tile(place, (500, 1)))
     repeats.tell(*nothing)
     for _ in range(4):
         repeats.ask(10, rng)

@@ -1,0 +1,147 @@
+"""The self-paced step over a finite set of tasks, in closed form.
+
+With the probabilities p_k of K tasks now, mu_k in the target, and the estimated values V_k, all
+forms have a solution of one shape,
+
+    p'_k  proportional to  p_k exp(s (log mu_k - log p_k) + c V_k),    0 <= s <= 1,  c >= 0.
+
+The paper's form, max_p' sum_k p'_k V_k - alpha KL(p' || mu) subject to KL(p' || p) <= epsilon, has
+s = alpha / (alpha + eta) and c = 1 / (alpha + eta), with the least multiplier eta >= 0 that keeps
+the bound. The threshold form, min_p' KL(p' || mu) subject to sum_k p'_k V_k >= V_LB and
+KL(p' || p) <= epsilon, has the largest s within the bound, and with it the least c that reaches
+V_LB. The mastery rule's step towards mu is the largest s with c = 0.
+
+Probabilities are passed as logarithms.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array
+
+STEPS = 15  # at most, by which the KL is brought to its bound
+CLOSE, AIMED = 0.99, 0.995  # shares of the bound: where to stop, and where to aim
+NEWTON = 20  # steps, at most, for the least c that reaches the threshold
+ACCURACY = 1e-3  # of the threshold, as a share of the values' range
+LARGEST_C = 1e6  # beyond it all probability is on the most valuable tasks
+
+
+def tilted(log_p: Array, tilt: Array) -> Array:
+    """(K,): the logarithm of p_k exp(tilt_k), normalised."""
+    logs = log_p + tilt
+    logs -= logs.max()
+    return logs - np.log(np.exp(logs).sum())
+
+
+def kl(log_p: Array, log_q: Array) -> float:
+    """KL(p || q), in nats."""
+    return float(np.exp(log_p) @ (log_p - log_q))
+
+
+def step_by_alpha(
+    log_p: Array, log_mu: Array, values: Array, alpha: float, epsilon: float
+) -> Array:
+    """(K,): argmax of sum_k p'_k V_k - alpha KL(p' || mu) subject to KL(p' || p) <= epsilon."""
+    beta = alpha * (log_mu - log_p) + values
+    spread = float(np.ptp(beta))
+    if spread == 0.0:
+        return log_p
+
+    def at(total: float) -> Array:  # total = alpha + eta
+        return tilted(log_p, beta / total)
+
+    if alpha > 0.0 and kl(at(alpha), log_p) <= epsilon:
+        return at(alpha)
+    # For high temperatures the KL is about Var(beta) / (2 total^2).
+    p = np.exp(log_p)
+    variance = float(p @ (beta - p @ beta) ** 2)
+    return _on_the_bound(at, log_p, epsilon, np.sqrt(variance / (2 * epsilon)) or spread, -2.0)
+
+
+def step_to_target(
+    log_p: Array, log_mu: Array, values: Array, threshold: float, epsilon: float
+) -> Array:
+    """(K,): argmin of KL(p' || mu) subject to E_p'[V] >= threshold and KL(p' || p) <= epsilon.
+
+    Where no p' within the KL bound reaches the threshold, the result is the one of highest value.
+    """
+    pull, c = log_mu - log_p, 0.0
+
+    def at(s: float) -> Array:
+        nonlocal c  # neighbouring s have neighbouring c
+        found, c = reaching(tilted(log_p, s * pull), values, threshold, c)
+        return found
+
+    if kl(at(0.0), log_p) > epsilon:
+        return step_by_alpha(log_p, log_mu, values, 0.0, epsilon)
+    return _furthest(at, log_p, epsilon)
+
+
+def step_towards(log_p: Array, log_aim: Array, epsilon: float) -> Array:
+    """(K,): the blend p^(1 - s) aim^s nearest to the aim with KL(p' || p) <= epsilon."""
+    pull = log_aim - log_p
+    return _furthest(lambda s: tilted(log_p, s * pull), log_p, epsilon)
+
+
+def _furthest(at: Callable[[float], Array], log_p: Array, epsilon: float) -> Array:
+    """`at(s)` for the largest s in [0, 1] with KL(at(s) || p) <= epsilon."""
+    whole = at(1.0)
+    far = kl(whole, log_p)
+    if far <= epsilon:
+        return whole
+    return _on_the_bound(at, log_p, epsilon, float(np.sqrt(epsilon / far)), 2.0)
+
+
+def _on_the_bound(
+    at: Callable[[float], Array], log_p: Array, epsilon: float, start: float, power: float
+) -> Array:
+    """`at(x)` for an x > 0 with KL(at(x) || p) just below epsilon.
+
+    The KL changes about as x^power, which gives the next x; bisection of log x takes over where
+    that leaves the interval that is known to hold the solution.
+    """
+    inside, outside, x = -np.inf, np.inf, float(np.log(start))
+    if power < 0.0:
+        inside, outside = outside, inside
+    found = log_p
+    for _ in range(STEPS):
+        there = at(float(np.exp(x)))
+        far = kl(there, log_p)
+        if far <= epsilon:
+            inside, found = x, there
+            if far >= CLOSE * epsilon:
+                break
+        else:
+            outside = x
+        x += float(np.log(AIMED * epsilon / max(far, 1e-300))) / power
+        if np.isfinite(inside + outside) and not min(inside, outside) < x < max(inside, outside):
+            x = (inside + outside) / 2
+    return found
+
+
+def reaching(
+    log_q: Array, values: Array, threshold: float, start: float = 0.0
+) -> tuple[Array, float]:
+    """q_k exp(c V_k), normalised, with the least c >= 0 whose expected value is `threshold`; and c.
+
+    The search for c begins at `start`. Where even the most valuable task is worth less than the
+    threshold, all probability goes to such tasks.
+    """
+    if np.exp(log_q) @ values >= threshold:
+        return log_q, 0.0
+    if values.max() <= threshold:
+        return tilted(log_q, LARGEST_C * (values - values.max())), start
+    c, low, high, logs = start, 0.0, LARGEST_C, log_q
+    near = ACCURACY * float(np.ptp(values))
+    for _ in range(NEWTON):
+        logs = tilted(log_q, c * values)
+        shares = np.exp(logs)
+        mean = float(shares @ values)
+        if abs(mean - threshold) < near:
+            break
+        low, high = (c, high) if mean < threshold else (low, c)
+        variance = float(shares @ (values - mean) ** 2)
+        step = (threshold - mean) / variance if variance > 1e-12 else np.inf
+        c = c + step if low < c + step < high else (low + min(high, 2 * low + 10.0)) / 2
+    return logs, c

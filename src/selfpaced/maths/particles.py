@@ -1,0 +1,111 @@
+"""A distribution of contexts as particles: points in the unit cube, each with a Gaussian around it.
+
+With the places x_1, ..., x_N in the unit cube of the space (`Box.embed`) and the deviation h, the
+density in that cube is q(x) = (1/N) sum_i N(x | x_i, h^2 I).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import logsumexp
+
+from selfpaced.maths.arrays import Array, frozen
+from selfpaced.maths.box import Box
+
+TRIES = 30  # draws of an infeasible context before a particle's own place is taken
+Draw = Callable[[int, np.random.Generator], Array]
+"""A function that draws n contexts (n, d)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Particles:
+    """Contexts drawn around particles, truncated to the space and rounded to what exists there."""
+
+    space: Box
+    """Which contexts exist."""
+    places: Array
+    """(N, e): the particles, in the unit cube of the space."""
+    deviation: float
+    """h: standard deviation around each particle, as a share of each width."""
+    draw: Draw | None = None
+    """Draws contexts of the target itself, once the particles have arrived there; else None."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", frozen(self.places))
+
+    def __repr__(self) -> str:
+        mean = self.mean.round(4).tolist()
+        return f"Particles({len(self.places)} around {mean}, deviation {self.deviation:.3g})"
+
+    @property
+    def dimension(self) -> int:
+        """d: the number of context dimensions."""
+        return self.space.dimension
+
+    @property
+    def contexts(self) -> Array:
+        """(N, d): the contexts nearest to the particles."""
+        return self.space.unembed(self.places)
+
+    @property
+    def mean(self) -> Array:
+        """(d,): the mean of the particles' contexts."""
+        return self.contexts.mean(axis=0)
+
+    @property
+    def covariance(self) -> Array:
+        """(d, d): the covariance of the contexts, with that around each particle."""
+        apart = self.contexts - self.mean
+        noise = np.diag((self.deviation * self.space.width) ** 2)
+        return apart.T @ apart / len(apart) + noise
+
+    def sample(self, n: int, rng: np.random.Generator, box: Box | None = None) -> Array:
+        """(n, d): feasible contexts; `box` must be the space itself, if it is given."""
+        if self.draw is not None:
+            return self.draw(n, rng)
+        chosen = rng.integers(len(self.places), size=n)
+        contexts = self._around(self.places[chosen], rng)
+        for _ in range(TRIES):
+            bad = np.flatnonzero(~self.space.feasible(contexts))
+            if bad.size == 0:
+                return contexts
+            contexts[bad] = self._around(
+                self.places[rng.integers(len(self.places), size=bad.size)], rng
+            )
+        bad = np.flatnonzero(~self.space.feasible(contexts))
+        contexts[bad] = self.space.uniform(len(bad), rng)  # feasible, wherever it is
+        return contexts
+
+    def _around(self, places: Array, rng: np.random.Generator) -> Array:
+        """(n, d): contexts around `places` (n, e); draws outside of the cube are drawn again."""
+        e = places.shape[1]
+        cube = Box(np.zeros(e), np.ones(e))
+        return self.space.unembed(cube.truncated(places, self.deviation * np.eye(e), rng))
+
+    def log_prob(self, contexts: Array) -> Array:
+        """(n,): log-densities in the unit cube of `contexts` (n, d)."""
+        return log_density(self.space.embed(contexts), self.places, self.deviation)
+
+    def kl(self, other: "Particles") -> float:
+        """KL(self || other), estimated with one sample around each particle, always the same."""
+        drawn = self.places + self.deviation * fixed_noise(*self.places.shape)
+        mine = log_density(drawn, self.places, self.deviation)
+        theirs = log_density(drawn, other.places, other.deviation)
+        return float((mine - theirs).mean())
+
+
+def log_density(points: Array, places: Array, deviation: float) -> Array:
+    """(n,): log q(x) of each of the `points` (n, e), for particles at `places` (N, e)."""
+    squares = (points**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * points @ places.T
+    logs = logsumexp(-0.5 * np.maximum(squares, 0.0) / deviation**2, axis=1)
+    constant = np.log(len(places)) + 0.5 * places.shape[1] * np.log(2 * np.pi * deviation**2)
+    return np.asarray(logs - constant, dtype=float)
+
+
+@lru_cache(maxsize=8)
+def fixed_noise(n: int, e: int) -> Array:
+    """(n, e): standard normal numbers, the same in every process, with mean 0 and variance 1."""
+    noise = np.random.default_rng(0).standard_normal((n, e))
+    return frozen((noise - noise.mean(axis=0)) / noise.std(axis=0))

@@ -1,0 +1,112 @@
+"""Particles: their density, their KL, and the mastery rule that moves them."""
+
+import numpy as np
+import pytest
+
+from selfpaced import Box, Categories, MasteryRule, Product
+from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.particle_rule import ParticleMover
+from selfpaced.maths.particles import Particles
+from selfpaced.maths.transport import matching, wasserstein
+
+UNIT = Box([0.0, 0.0], [1.0, 1.0])
+N = 64
+
+
+def cloud(centre, seed=0, spread=0.05):
+    return np.clip(np.random.default_rng(seed).normal(centre, spread, size=(N, 2)), 0.0, 1.0)
+
+
+def mover(aims, start, rule=None):
+    def draw(n, rng):
+        return aims[rng.integers(len(aims), size=n)]
+
+    return ParticleMover(rule or MasteryRule(), UNIT, aims, start, draw)
+
+
+def test_one_particle_has_the_density_and_kl_of_its_gaussian():
+    one, other = (Particles(UNIT, np.array([[x, 0.5]]), 0.1) for x in (0.3, 0.4))
+    points = UNIT.uniform(50, np.random.default_rng(0))
+    exact = Gaussian([0.3, 0.5], 0.01 * np.eye(2))
+    np.testing.assert_allclose(one.log_prob(points), exact.log_prob(points))
+    many = Particles(UNIT, np.tile([0.3, 0.5], (4000, 1)), 0.1)
+    assert many.kl(many) == 0.0
+    shifted = Gaussian([0.4, 0.5], 0.01 * np.eye(2))
+    assert many.kl(other) == pytest.approx(exact.kl(shifted), rel=0.1)
+
+
+def test_transport_matches_what_was_shuffled():
+    points = cloud(0.5)
+    order = np.random.default_rng(1).permutation(N)
+    np.testing.assert_array_equal(points[order][matching(points, points[order])], points)
+    assert wasserstein(points, points[order]) == pytest.approx(0.0, abs=1e-12)
+    assert wasserstein(points, points + np.array([0.3, 0.4])) == pytest.approx(0.5)
+
+
+def test_no_step_is_longer_than_the_rule_allows_and_all_lead_to_the_target():
+    both = np.concatenate([cloud(0.1)[: N // 2], cloud(0.9)[: N // 2]])
+    moving = mover(both, cloud(0.5))
+    distances = [moving.distance]
+    while moving.contexts.draw is None:
+        before = moving.contexts
+        moving.move("on")
+        assert moving.contexts.kl(before) <= 0.1 + 1e-9 or moving.contexts.draw is not None
+        distances.append(moving.distance)
+        assert len(distances) < 100
+    assert distances[-1] == 0.0
+    assert (np.diff(distances) <= 1e-12).all()
+    drawn = moving.contexts.sample(20, np.random.default_rng(0))
+    assert {tuple(row) for row in drawn} <= {tuple(row) for row in both}
+
+
+def test_modes_stay_apart_on_the_way():
+    both = np.concatenate([cloud(0.1)[: N // 2], cloud(0.9)[: N // 2]])
+    moving = mover(both, cloud(0.5, spread=0.2))
+    for _ in range(12):
+        moving.move("on")
+    middle = np.abs(moving.contexts.places.mean(axis=1) - 0.5) < 0.05
+    assert middle.mean() < 0.1
+
+
+def test_a_step_back_goes_to_what_was_mastered_last():
+    moving = mover(cloud(0.9), cloud(0.2))
+    mastered = moving.contexts.places
+    moving.move("on")
+    gone = moving.contexts.places
+    moving.move("back")
+    back = np.abs(moving.contexts.places - mastered).sum()
+    assert back < 0.05 * np.abs(gone - mastered).sum()
+
+
+def test_a_search_goes_where_the_weights_are():
+    moving = mover(cloud(0.9), UNIT.uniform(N, np.random.default_rng(0)))
+    tried = UNIT.uniform(200, np.random.default_rng(1))
+    for _ in range(30):
+        moving.follow_search(tried, np.exp(20 * tried[:, 0]))
+    assert moving.contexts.mean[0] > 0.85
+
+
+def test_a_restored_mover_goes_on_as_before():
+    whole, resumed = (mover(cloud(0.9), cloud(0.2)) for _ in range(2))
+    for _ in range(30):
+        whole.move("on")
+    resumed.restore(whole.state())
+    for move in ("on", "back", "on", "on"):
+        whole.move(move)
+        resumed.move(move)
+        np.testing.assert_array_equal(whole.contexts.places, resumed.contexts.places)
+        assert whole.contexts.deviation == resumed.contexts.deviation
+        assert (whole.contexts.draw is None) == (resumed.contexts.draw is None)
+
+
+def test_particles_change_their_category_on_the_way():
+    space = Product(Categories("a", "b"), Box([0.0], [1.0]))
+    start = np.column_stack([np.zeros(N), np.full(N, 0.5)])
+    aims = np.column_stack([np.ones(N), np.full(N, 0.5)])
+    moving = ParticleMover(MasteryRule(), space, aims, start, lambda n, rng: aims[:n])
+    shares = []
+    while moving.contexts.draw is None:
+        moving.move("on")
+        shares.append(float(moving.contexts.contexts[:, 0].mean()))
+    assert shares[0] == 0.0
+    assert shares[-1] == 1.0
