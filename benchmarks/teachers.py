@@ -2,7 +2,8 @@
 
 python benchmarks/teachers.py
 
-Contexts have 2, 10 and 50 dimensions. The limits are those for 2 and for 10.
+Contexts have 2, 10 and 50 dimensions. The limits are those for 2 and for 10. Then the self-paced
+step over 200 tasks: told of 50 episodes, then asked for 50.
 """
 
 import os
@@ -14,11 +15,26 @@ import time
 
 import numpy as np
 
-from selfpaced import Box, Gaussian
+from selfpaced import (
+    Box,
+    Categorical,
+    Gaussian,
+    SelfPacedAlpha,
+    SelfPacedMastery,
+    SelfPacedThreshold,
+    TaskSet,
+)
 from selfpaced.teachers import TEACHERS
 
 LIMITS = {2: 20.0, 10: 25.0, 50: np.inf}  # CPU ms, by the number of dimensions
 EPISODES, REPEATS = 1000, 10
+TASKS, FINITE_LIMIT = 200, 1.0  # CPU ms of one update over a finite set
+FINITE = {
+    "threshold": SelfPacedThreshold(),
+    "learnability": SelfPacedThreshold(judged_by="learnability", epsilon=1.0),
+    "alpha": SelfPacedAlpha(),
+    "mastery": SelfPacedMastery(),
+}
 
 
 def milliseconds(config, dimension):
@@ -37,6 +53,24 @@ def milliseconds(config, dimension):
     return float(np.mean(spent[1:]))
 
 
+def finite_milliseconds(config, updates=400):
+    """CPU ms of one update over a chain of tasks, each learnable near the last; the mean."""
+    space = TaskSet(range(TASKS), related=[(k, k + 1) for k in range(TASKS - 1)])
+    target = Categorical(np.where(np.arange(TASKS) >= TASKS - 10, 0.1, 0.0))
+    teacher, rng = config.start(space, target), np.random.default_rng(0)
+    ability, spent = 0.0, 0.0
+    contexts = teacher.ask(50, rng)
+    for _ in range(updates):
+        chances = 1.0 / (1.0 + np.exp(contexts[:, 0] + 0.5 - ability))
+        ability += float((0.4 * chances * (1.0 - chances)).sum())
+        wins = (rng.random(50) < chances).astype(float)
+        started = time.process_time()
+        teacher.tell(contexts, wins, wins)
+        contexts = teacher.ask(50, rng)
+        spent += time.process_time() - started
+    return 1000 * spent / updates
+
+
 def main():
     names = "".join(f"{f'd = {d}':>10}" for d in LIMITS)
     print(f"{'teacher':12}{names}   growth from 10 to 50")
@@ -48,6 +82,10 @@ def main():
         print(
             f"{name:12}{columns}   {growth:5.1f} times   {'met' if met else 'NOT MET'}", flush=True
         )
+    print(f"one update over {TASKS} tasks, CPU ms, at most {FINITE_LIMIT} wanted")
+    for name, config in FINITE.items():
+        usual = finite_milliseconds(config)
+        print(f"{name:12}{usual:10.2f}   {'met' if usual <= FINITE_LIMIT else 'NOT MET'}")
 
 
 if __name__ == "__main__":

@@ -132,16 +132,19 @@ def reaching(
         return log_q, 0.0
     if values.max() <= threshold:
         return tilted(log_q, LARGEST_C * (values - values.max())), start
-    c, low, high, logs = start, 0.0, LARGEST_C, log_q
-    near = ACCURACY * float(np.ptp(values))
+    c, low, high = start, 0.0, LARGEST_C
+    near, squares = ACCURACY * float(np.ptp(values)), values * values
+    logs, total = log_q, 1.0
     for _ in range(NEWTON):
-        logs = tilted(log_q, c * values)
+        logs = log_q + c * values
+        logs -= logs.max()
         shares = np.exp(logs)
-        mean = float(shares @ values)
+        total = float(shares.sum())
+        mean = float(shares @ values) / total
         if abs(mean - threshold) < near:
             break
         low, high = (c, high) if mean < threshold else (low, c)
-        variance = float(shares @ (values - mean) ** 2)
+        variance = float(shares @ squares) / total - mean**2
         step = (threshold - mean) / variance if variance > 1e-12 else np.inf
         c = c + step if low < c + step < high else (low + min(high, 2 * low + 10.0)) / 2
-    return logs, c
+    return logs - np.log(total), c

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from selfpaced.maths.arrays import Array, frozen
 from selfpaced.maths.box import Box
@@ -99,7 +99,7 @@ class Particles:
 def log_density(points: Array, places: Array, deviation: float) -> Array:
     """(n,): log q(x) of each of the `points` (n, e), for particles at `places` (N, e)."""
     squares = (points**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * points @ places.T
-    logs = logsumexp(-0.5 * np.maximum(squares, 0.0) / deviation**2, axis=1)
+    logs = scipy.special.logsumexp(-0.5 * np.maximum(squares, 0.0) / deviation**2, axis=1)
     constant = np.log(len(places)) + 0.5 * places.shape[1] * np.log(2 * np.pi * deviation**2)
     return np.asarray(logs - constant, dtype=float)
 

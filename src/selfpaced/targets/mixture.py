@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from selfpaced.maths.arrays import Array, ComparedByFields, frozen, has_method
 from selfpaced.targets.target import check_weights, has_density
@@ -63,7 +63,9 @@ class Mixture(ComparedByFields):
         """(n,): log-densities of `contexts` (n, d)."""
         logs = np.stack([part.log_prob(contexts) for part in self.components])
         with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(logs + np.log(self.weights)[:, None], axis=0), dtype=float)
+            return np.asarray(
+                scipy.special.logsumexp(logs + np.log(self.weights)[:, None], axis=0), dtype=float
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
