@@ -85,7 +85,7 @@ def test_a_function_that_raises_shows_its_own_traceback_and_keeps_the_batch():
             lambda c, t: ["good"] * len(c),
             r"rewards must be numbers in rows of one length; got \['g",
         ),
-        (lambda c, t: (1, 2, 3), "must return rewards, or .* got a tuple of 3"),
+        (lambda c, t: (1, 2, 3, 4), "must return rewards, or .* got a tuple of 4"),
     ],
 )
 def test_what_a_function_returns_is_checked(function, message):

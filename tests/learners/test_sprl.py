@@ -194,7 +194,7 @@ def test_negative_and_shifted_rewards_learn_the_same_with_the_default_schedule()
         ),
         (lambda: CREPS(teacher=UniformTeacher), "teacher must be a configuration such as GoalGAN"),
         (lambda: Problem(bowl, Gaussian([0.0], [[1.0]])), "task must have a method evaluate"),
-        (lambda: problem(initial_contexts=[0.0]), "initial_contexts must be a Gaussian"),
+        (lambda: problem(initial_contexts=[0.0]), "initial_contexts must be a distribution"),
         (lambda: problem(initial_policy=0), "initial_policy must be a LinearGaussianPolicy"),
         (
             lambda: SPRL(pacing=MasteryRule()),
@@ -212,7 +212,7 @@ def test_negative_and_shifted_rewards_learn_the_same_with_the_default_schedule()
         (lambda: Mastery(hold_entropy="no"), "hold_entropy must be a bool; got 'no'"),
         (lambda: MasteryRule(search="no"), "search must be a bool; got 'no'"),
         (lambda: MasteryRule(least_deviation=50.0), "least_deviation must be at most 1"),
-        (lambda: problem(target=[0.0, 0.0]), r"target must be a Gaussian; got \[0.0, 0.0\]"),
+        (lambda: problem(target=[0.0, 0.0]), r"target must be a distribution.* got \[0.0, 0.0\]"),
         (lambda: problem(reward_shift=np.nan), "reward_shift must be a finite number; got nan"),
         (lambda: SPRL(buffer_size=0), "buffer_size must be a whole number of at least 1; got 0"),
         (lambda: CREPS(ridge=0.0), "ridge must be above 0"),

@@ -20,6 +20,7 @@ from selfpaced.deep.framework_arrays import (
 )
 from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, IntArray, check_at_least, mean_of_known
+from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.box import Box
 from selfpaced.maths.randomness import generator_state, restored_generator
 from selfpaced.spaces.constrained import feasible_rows
@@ -115,10 +116,10 @@ class Curriculum:
         """(n, d): contexts of the teacher; those near refused ones are drawn again."""
 
         def draw(k: int) -> Array:
-            rows = np.asarray(self.teacher.ask(k, self._rng), dtype=float)
-            return (
-                rows if self.context_space is None else self.context_space.check("contexts", rows)
-            )
+            with one_blas_thread():
+                rows = np.asarray(self.teacher.ask(k, self._rng), dtype=float)
+            space = self.context_space
+            return rows if space is None else space.check("contexts", rows)
 
         refused = self._refused
         if refused is None or len(refused) == 0:
@@ -175,11 +176,10 @@ class Curriculum:
         played = self._played(ids) if contexts is None else np.array(contexts, dtype=float)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
-            raise ValueError(
-                f"returns must be finite; environment {ids[bad[0]]} returned {values[bad[0]]} at "
-                f"the context {played[bad[0]].tolist()}"
-            )
-        self.teacher.tell(played, values, solved)
+            said = f"environment {ids[bad[0]]} returned {values[bad[0]]} at the context"
+            raise ValueError(f"returns must be finite; {said} {played[bad[0]].tolist()}")
+        with one_blas_thread():
+            self.teacher.tell(played, values, solved)
         self._land(ids, None if contexts is None else played)
         self._note(Episodes(played, values, solved))
 

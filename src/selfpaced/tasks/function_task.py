@@ -43,7 +43,7 @@ class FunctionTask:
     """Which policy parameters may be tried."""
     last_batch: tuple[Array, Array] | None
     """Contexts and thetas of the last call, to look at if the function raised; None at first."""
-    context_names: tuple[str, ...] | None
+    context_names: tuple[str, ...] | None = None
     """A name for each dimension of a context, for figures; None for numbered ones."""
     refused: BoolArray | None
     """(n,): True for each row of the last batch whose context cannot be played; None: all can."""
@@ -67,7 +67,8 @@ class FunctionTask:
         check_kind("theta_space", theta_space, Box)
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
-        self.context_names = checked_context_names(context_names, context_space.dimension)
+        if context_names is not None:
+            self.context_names = checked_context_names(context_names, context_space.dimension)
         self.last_batch = None
         self.refused = None
         self.failures = 0

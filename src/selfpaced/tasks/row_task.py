@@ -63,7 +63,7 @@ class RowTask:
     """Which contexts exist."""
     theta_space: Box
     """Which policy parameters may be tried."""
-    context_names: tuple[str, ...] | None
+    context_names: tuple[str, ...] | None = None
     """A name for each dimension of a context, for figures; None for numbered ones."""
     refused: BoolArray | None
     """(n,): True for each row of the last batch whose context is infeasible; None at first."""
@@ -104,7 +104,8 @@ class RowTask:
             raise ValueError("failure_reward must be given with on_error='fail'; got None")
         check_failure_reward(failure_reward)
         self.context_space, self.theta_space = context_space, theta_space
-        self.context_names = checked_context_names(context_names, context_space.dimension)
+        if context_names is not None:
+            self.context_names = checked_context_names(context_names, context_space.dimension)
         self.failures = 0
         self.refused = None
         self._function = function
