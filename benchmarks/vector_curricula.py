@@ -64,7 +64,7 @@ def share_of_async(n=64, steps=1000):
     print(f"{n} processes: {share:.1%} of {total:.1f} s, {steps} steps, {episodes} episodes")
 
 
-def share_of_batch(n=4096, iterations=3):
+def share_of_batch(n=4096, iterations=10):
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     import batched_simulator
 
