@@ -46,7 +46,22 @@ def test_help_answers_at_once():
     assert answer.returncode == 0
     for command in ("run", "status", "table", "list", "pack", "export"):
         assert command in answer.stdout
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+
+
+def test_a_command_that_does_not_exist_gets_one_sentence():
+    answer = call("rnu", "gate-precision")
+    assert answer.returncode == 2
+    assert answer.stderr == "error: selfpaced has no command 'rnu'; did you mean `run`?\n"
+    answer = call("--seeds", "3")
+    assert answer.returncode == 2
+    assert "no command '--seeds'; commands are list, run, status" in answer.stderr
+
+
+def test_no_words_show_the_commands_and_count_as_an_error():
+    answer = call()
+    assert answer.returncode == 2
+    assert answer.stdout == call("--help").stdout
 
 
 def test_list_shows_experiments_and_algorithms(capsys):

@@ -1,11 +1,13 @@
 """The entry point of `selfpaced`: parses the command line and turns errors into sentences."""
 
+import difflib
 import os
 import re
 import shlex
 import sys
+import textwrap
 import warnings
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Protocol
 
 import tyro
 
@@ -24,32 +26,45 @@ from selfpaced.cli.watch import Watch
 if TYPE_CHECKING:
     from rich.console import Console
 
-Command = (
-    Annotated[List, tyro.conf.subcommand("list")]
-    | Annotated[Run, tyro.conf.subcommand("run")]
-    | Annotated[Status, tyro.conf.subcommand("status")]
-    | Annotated[Table, tyro.conf.subcommand("table")]
-    | Annotated[Pack, tyro.conf.subcommand("pack")]
-    | Annotated[Unpack, tyro.conf.subcommand("unpack")]
-    | Annotated[Export, tyro.conf.subcommand("export")]
-    | Annotated[Watch, tyro.conf.subcommand("watch")]
-    | Annotated[Report, tyro.conf.subcommand("report")]
-    | Annotated[Scene, tyro.conf.subcommand("scene")]
-)
+COMMANDS: "dict[str, type[Command]]" = {
+    "list": List,
+    "run": Run,
+    "status": Status,
+    "table": Table,
+    "pack": Pack,
+    "unpack": Unpack,
+    "export": Export,
+    "watch": Watch,
+    "report": Report,
+    "scene": Scene,
+}
 OVERRIDE = re.compile(r"--([a-z][\w-]*)\.([\w.-]+)(?:=(.*))?$")
+
+
+class Command(Protocol):
+    """What a command line is parsed into: a dataclass whose fields are the command's options."""
+
+    def named_code(self) -> list[str]:
+        """References `module:NAME` to code of users, which the command imports."""
+        ...
+
+    def execute(self, console: "Console") -> int:
+        """Do it; return the exit code."""
+        ...
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point of `selfpaced`; return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help"):
+        print(overview())
+        return 0 if words else 2
     rest, overrides = split_overrides(words)
-    command = tyro.cli(
-        Command,  # type: ignore[arg-type]  # a union of dataclasses is what tyro takes
-        prog="selfpaced",
-        description="Self-paced curricula for contextual reinforcement learning.",
-        args=rest,
-        config=(tyro.conf.OmitSubcommandPrefixes,),
-    )
+    name = rest[0] if rest else words[0]
+    if name not in COMMANDS:
+        print(f"error: {unknown_command(name)}", file=sys.stderr)
+        return 2
+    command = tyro.cli(COMMANDS[name], prog=f"selfpaced {name}", args=rest[1:])
     from rich.console import Console
 
     console, errors = Console(), Console(stderr=True)
@@ -86,6 +101,40 @@ def main(arguments: list[str] | None = None) -> int:
         text = f"stopped; runs that were under way have a checkpoint. To continue:\n  {again}"
         say(errors, text)
         return 130
+
+
+def overview() -> str:
+    """Every command with the first sentence of its docstring.
+
+    Written here, because collecting the options of all commands to print none of them costs more
+    than the rest of the program's start.
+    """
+    width = max(map(len, COMMANDS)) + 4
+    lines: list[str] = []
+    for name, command in COMMANDS.items():
+        summary = (command.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+        lines += textwrap.wrap(
+            re.sub(" +", " ", summary),
+            width=80,
+            initial_indent=f"  {name}".ljust(width),
+            subsequent_indent=" " * width,
+        )
+    commands = "\n".join(lines)
+    return f"""usage: selfpaced COMMAND [OPTIONS]
+
+Self-paced curricula for contextual reinforcement learning.
+
+commands:
+{commands}
+
+`selfpaced COMMAND --help` shows the options of a command."""
+
+
+def unknown_command(name: str) -> str:
+    """The sentence that says that there is no such command, and which one may be meant."""
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    meant = f"did you mean `{close[0]}`?" if close else f"commands are {', '.join(COMMANDS)}"
+    return f"selfpaced has no command {name!r}; {meant}"
 
 
 def split_overrides(words: list[str]) -> tuple[list[str], dict[str, str]]:
