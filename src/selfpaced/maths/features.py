@@ -4,6 +4,7 @@ The policy's mean is linear in features, A phi(c), and so is the value function 
 V(c) = phi(c)^T v. The paper uses [1, c] for the policy and radial basis functions for V.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -79,23 +80,27 @@ class PolynomialFeatures:
         """Index of the feature that is 1 for every context."""
         return 0
 
-    @property
-    def _monomials(self) -> list[tuple[int, ...]]:
-        """For each monomial, the context dimensions that it multiplies."""
-        return [
-            factors
-            for degree in range(self.degree + 1)
-            for factors in itertools.combinations_with_replacement(range(self.inputs), degree)
-        ]
-
     def __call__(self, contexts: Array) -> Array:
         """(n, m): the monomials of each row of `contexts` (n, d), in order of their degree."""
-        columns = [contexts[:, list(factors)].prod(axis=1) for factors in self._monomials]
-        return np.stack(columns, axis=1)
+        features = np.ones((len(contexts), self.outputs))
+        for column, factors in enumerate(_monomials(self.inputs, self.degree)):
+            for dimension in factors:
+                features[:, column] *= contexts[:, dimension]
+        return features
 
     def spec(self) -> dict[str, Any]:
         """Plain data from which `features_from` makes the same function again."""
         return {"kind": self.kind, "inputs": self.inputs, "degree": self.degree}
+
+
+@functools.cache
+def _monomials(inputs: int, degree: int) -> list[tuple[int, ...]]:
+    """For each monomial up to `degree`, the context dimensions that it multiplies."""
+    return [
+        factors
+        for exact in range(degree + 1)
+        for factors in itertools.combinations_with_replacement(range(inputs), exact)
+    ]
 
 
 def linear_features(inputs: int) -> PolynomialFeatures:

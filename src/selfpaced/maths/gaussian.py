@@ -100,4 +100,4 @@ def normal_entropy(chol: Array) -> float:
 
 def log_det(chol: Array) -> float:
     """log det chol for a triangular `chol`: half the log-determinant of chol chol^T."""
-    return float(np.log(np.diag(chol)).sum())
+    return float(np.log(chol.diagonal()).sum())

@@ -273,8 +273,12 @@ def _policy_part(
 
 
 def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> _Regression:
-    """The regression of `points` on the constant feature."""
-    return _Regression.of(points - old.mean, old.chol, np.ones((len(points), 1)), weights)
+    """The regression of `points` on the constant feature, for which B = 1 and F = 1."""
+    white = solve_lower(old.chol, (points - old.mean).T)  # (d, N)
+    weighted = white * weights
+    constant = np.ones((len(points), 1))
+    s = np.maximum(weights[None] @ constant, 0.0)[0]
+    return _Regression(weighted @ constant, weighted @ white.T, s, np.ones((1, 1)))
 
 
 def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] | None:

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array, BoolArray
+from selfpaced.maths.arrays import Array
 
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 LEAST_GAP = 1e-290  # mean difference of values below which they count as equal
@@ -47,12 +47,18 @@ class SoftMax(NamedTuple):
 def soft_max(x: Array, eta: float) -> SoftMax:
     """eta log(1/N sum_i exp(x_i / eta)) over the samples x (N,), with its derivatives."""
     top = float(x.max())
-    shifted = (x - top) / eta
+    weights, log_mean, kl = _weights_and_kl(x - top, eta)
+    return SoftMax(top + eta * log_mean, weights, kl)
+
+
+def _weights_and_kl(below: Array, eta: float) -> tuple[Array, float, float]:
+    """For x = top + `below` (N,): the weights, log(1/N sum_i exp(below_i / eta)) and the KL."""
+    shifted = below / eta
     weights = np.exp(shifted)
     total = float(weights.sum())
     weights /= total
-    log_mean = float(np.log(total / len(x)))
-    return SoftMax(top + eta * log_mean, weights, max(float(weights @ shifted) - log_mean, 0.0))
+    log_mean = float(np.log(total / len(below)))
+    return weights, log_mean, max(float(weights @ shifted) - log_mean, 0.0)
 
 
 def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
@@ -64,16 +70,15 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     equal, every temperature is a minimum and the result is 1; so it is if they differ by less than
     LEAST_GAP, since nothing can be divided by such differences. `accuracy` is relative.
     """
-    gaps = x.max() - x
-    mean_gap = float(gaps.mean())
+    below = x - x.max()
+    mean_gap = -float(below.mean())
     if mean_gap < LEAST_GAP:
         return 1.0
-    if epsilon >= np.log(len(x) / np.count_nonzero(gaps == 0.0)):
-        return max(float(gaps[gaps > 0.0].min()) * 1e-3, LEAST_GAP)
+    if epsilon >= np.log(len(x) / np.count_nonzero(below == 0.0)):
+        return max(-float(below[below < 0.0].max()) * 1e-3, LEAST_GAP)
 
     def excess(log_eta: float) -> float:
-        kl = soft_max(x, float(np.exp(log_eta))).kl
-        return float(np.log(max(kl, 1e-300) / epsilon))
+        return float(np.log(max(_weights_and_kl(below, np.exp(log_eta))[2], 1e-300) / epsilon))
 
     high = float(np.log(mean_gap / epsilon))  # KL <= mean gap / eta, by Jensen
     low = high - 2.0
@@ -129,7 +134,7 @@ class Dual:
         v = z[k:]
         V = self.features @ v
         xs = [term.base + term.sign * V for term in self.terms]
-        taus = [term.offset + eta for term, eta in zip(self.terms, z[:k], strict=True)]
+        taus = [term.offset + eta for term, eta in zip(self.terms, z[:k].tolist(), strict=True)]
         maxima = [soft_max(x, tau) for x, tau in zip(xs, taus, strict=True)]
         value = self.linear @ z + self.ridge * (v @ v) + sum(m.value for m in maxima)
         pull = sum(t.sign * m.weights for t, m in zip(self.terms, maxima, strict=True))
@@ -138,19 +143,22 @@ class Dual:
         gradient[k:] += 2 * self.ridge * v + self.features.T @ pull
 
         def hessian() -> Array:
-            H = np.zeros((len(z), len(z)))
             curvature = sum(m.weights / tau for m, tau in zip(maxima, taus, strict=True))
             rows = self.features * np.sqrt(curvature)[:, None]
-            H[k:, k:] = rows.T @ rows  # both soft maxima in one weighted Gram matrix
+            in_v = rows.T @ rows  # both soft maxima in one weighted Gram matrix
             deviations = [x - m.weights @ x for x, m in zip(xs, maxima, strict=True)]
             spreads = [m.weights * d for m, d in zip(maxima, deviations, strict=True)]
             # One product for all terms: a product with few rows costs as much as one with four.
             means = np.stack([m.weights for m in maxima] + spreads) @ self.features
+            for i, tau in enumerate(taus):
+                in_v -= means[i, :, None] * (means[i] / tau)
+            in_v.flat[:: len(v) + 1] += 2 * self.ridge
+            H = np.empty((len(z), len(z)))
+            H[:k, :k] = 0.0
+            H[k:, k:] = in_v
             for i, (term, tau) in enumerate(zip(self.terms, taus, strict=True)):
-                H[k:, k:] -= means[i, :, None] * (means[i] / tau)
                 H[k:, i] = H[i, k:] = -term.sign * means[k + i] / tau**2
                 H[i, i] = spreads[i] @ deviations[i] / tau**3
-            H.flat[k * (len(z) + 1) :: len(z) + 1] += 2 * self.ridge  # the diagonal of v
             return H
 
         return Evaluation(float(value), gradient, maxima, hessian)
@@ -215,17 +223,23 @@ def minimise(dual: Dual, start: Array, floor: float = ETA_FLOOR) -> Minimum:
     # Features that are about 0 for every sample, all contexts being far from their centres, are
     # left out: nothing but the ridge determines their v, which is therefore 0.
     k = len(dual.terms)
-    seen = (np.abs(dual.features) > UNSEEN).any(axis=0) | (np.abs(dual.linear[k:]) > UNSEEN)
-    if not seen.all():
-        kept = np.r_[np.ones(k, dtype=bool), seen]
-        inner = minimise(
-            replace(dual, features=dual.features[:, seen], linear=dual.linear[kept]),
-            start[kept],
-            floor,
-        )
-        z = np.zeros_like(start)
-        z[kept] = inner.z
-        return inner._replace(z=z)
+    sizes = np.maximum(dual.features.max(axis=0), -dual.features.min(axis=0))
+    seen = (sizes > UNSEEN) | (np.abs(dual.linear[k:]) > UNSEEN)
+    if seen.all():
+        return _minimum_in_all_features(dual, start, floor)
+    kept = np.concatenate([np.ones(k, dtype=bool), seen])
+    inner = _minimum_in_all_features(
+        replace(dual, features=dual.features[:, seen], linear=dual.linear[kept]),
+        start[kept],
+        floor,
+    )
+    z = np.zeros_like(start)
+    z[kept] = inner.z
+    return inner._replace(z=z)
+
+
+def _minimum_in_all_features(dual: Dual, start: Array, floor: float) -> Minimum:
+    """The minimum of a dual each of whose features some sample has."""
     minimum = _newton(dual, start, floor)
     steps, z = minimum.steps, np.zeros_like(start)
     for lower in () if minimum.converged else np.geomspace(max(1.0, floor), floor, 13):
@@ -242,7 +256,7 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     at 0.
     """
     k = len(dual.terms)
-    offsets = np.array([term.offset for term in dual.terms])
+    offsets = [term.offset for term in dual.terms]
     z = start.copy()
     z[:k] = np.maximum(z[:k], floor)
     point = dual(z)
@@ -252,16 +266,23 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
         hessian = point.hessian()
         # Where one sample has all the weight the curvature in eta is 0 and the step would be
         # infinite: limit it to ten times the temperature.
-        least_curvature = np.abs(point.gradient[:k]) / (10.0 * (z[:k] + offsets))
+        etas, slopes = z[:k].tolist(), point.gradient[:k].tolist()
+        temperatures = [eta + offset for eta, offset in zip(etas, offsets, strict=True)]
         for i in range(k):
-            hessian[i, i] = max(hessian[i, i], least_curvature[i])
-        at_floor = z[:k] <= floor
-        held = at_floor & (point.gradient[:k] > 0)
+            least_curvature = abs(slopes[i]) / (10.0 * temperatures[i])
+            hessian[i, i] = max(hessian[i, i], least_curvature)
+        at_floor = [i for i in range(k) if etas[i] <= floor]
+        held = [i for i in at_floor if slopes[i] > 0.0]
         direction = _newton_direction(hessian, point.gradient, held)
-        blocked = at_floor & (direction[:k] < 0)
-        if blocked.any():
-            direction = _newton_direction(hessian, point.gradient, held | blocked)
-        least = np.maximum(floor, 0.1 * (z[:k] + offsets) - offsets)
+        if any(direction[i] < 0.0 for i in at_floor):
+            held += [i for i in at_floor if direction[i] < 0.0]
+            direction = _newton_direction(hessian, point.gradient, held)
+        least = np.array(
+            [
+                max(floor, 0.1 * tau - offset)
+                for tau, offset in zip(temperatures, offsets, strict=True)
+            ]
+        )
         moved = _line_search(dual, z, point, direction, least)
         if moved is None:
             break  # rounding hides any further progress
@@ -284,7 +305,7 @@ def _projected(gradient: Array, z: Array, k: int, floor: float) -> Array:
     return projected
 
 
-def _newton_direction(hessian: Array, gradient: Array, held: BoolArray) -> Array:
+def _newton_direction(hessian: Array, gradient: Array, held: list[int]) -> Array:
     """-H^-1 g, with 0 for the etas that are `held`.
 
     H is scaled to a unit diagonal; a small multiple of the identity is added until Cholesky
@@ -294,7 +315,7 @@ def _newton_direction(hessian: Array, gradient: Array, held: BoolArray) -> Array
     scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
     H = hessian * scale * scale[:, None]
     right = -gradient * scale
-    for i in np.flatnonzero(held):
+    for i in held:
         H[i] = H[:, i] = right[i] = 0.0
     jitter = 1e-13
     while True:
