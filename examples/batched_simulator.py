@@ -145,7 +145,7 @@ def success_on_target(agent, episodes=200, seed=1):
     return float(solved.float().mean())
 
 
-def main(n=4096, iterations=100, teacher=None, seed=0, show=print):
+def main(n=4096, iterations=140, teacher=None, seed=0, show=print):
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     # With thousands of environments, an update from 50 episodes would come at every step.

@@ -9,6 +9,7 @@ its own, because RLlib pins its own version of Gymnasium:
     python examples/rllib_curriculum.py
 """
 
+import collections
 import sys
 
 import gymnasium
@@ -32,6 +33,7 @@ class CentralTeacher:
     def __init__(self, seed):
         self.curriculum = Curriculum(TEACHER, SPACE, TARGET, seed=seed)
         self.environments = 0
+        self.last = collections.deque(maxlen=100)  # successes
 
     def new_environment(self):
         self.environments += 1
@@ -43,6 +45,7 @@ class CentralTeacher:
     def finished(self, environment, episode_return, success, context):
         # An environment may still play a context from before a restore, so it says which.
         self.curriculum.finished([environment], [episode_return], [success], [context])
+        self.last.append(success)
 
     def state_dict(self):
         return self.curriculum.state_dict()
@@ -52,7 +55,11 @@ class CentralTeacher:
         self.curriculum.restart_episodes()  # environments begin anew: their contexts come again
 
     def described(self):
-        return self.curriculum.episodes, repr(self.curriculum.teacher)
+        rate = sum(self.last) / max(1, len(self.last))
+        return (
+            f"{self.curriculum.episodes} episodes, success {rate:.0%} in the last "
+            f"{len(self.last)}, {self.curriculum.teacher!r}"
+        )
 
 
 class Taught(gymnasium.Wrapper):
@@ -112,8 +119,7 @@ def main(iterations=60, show=print):
     algorithm = build(teacher)
     for k in range(1, iterations + 1):
         algorithm.train()
-        episodes, where = ray.get(teacher.described.remote())
-        show(f"iteration {k}: {episodes} episodes, {where}")
+        show(f"iteration {k}: {ray.get(teacher.described.remote())}")
     algorithm.stop()
 
 
