@@ -243,3 +243,21 @@ def test_a_return_that_is_no_number_is_named():
     env = make_vec_env(lambda: ContextualEnv(Broken(), SPACE, apply="context"), n_envs=2)
     with pytest.raises(ValueError, match=r"returns must be finite; environment 0 returned nan at"):
         ppo(env).learn(60, callback=CurriculumCallback(Numbered()))
+
+
+class Forgetful(Short):
+    """Every episode succeeds until the 300th, and none after it."""
+
+    played = 0
+
+    def step(self, action):
+        observation, reward, ended, truncated, _ = super().step(action)
+        type(self).played += ended
+        return observation, reward, ended, truncated, {"is_success": type(self).played < 300}
+
+
+def test_training_ends_with_a_warning_if_what_was_learned_is_lost():
+    env = make_vec_env(lambda: ContextualEnv(Forgetful(), SPACE, apply="context"), n_envs=2)
+    callback = CurriculumCallback(TEACHERS["uniform"].start(SPACE, TARGET), record_every=20)
+    with pytest.warns(UserWarning, match=r"health: forgotten: 100% succeeded on its contexts"):
+        ppo(env).learn(1_800, callback=callback)

@@ -1,6 +1,7 @@
 """What is said of a run's health, and when."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,11 +44,55 @@ HEALTHY = {
 
 
 def kinds(**changes):
-    return {finding.kind for finding in findings(records(**{**HEALTHY, **changes}), 15)}
+    """What is said of a run while it goes on."""
+    found = findings(records(**{**HEALTHY, **changes}), 15, finished=False)
+    return {finding.kind for finding in found}
 
 
-def test_a_run_on_its_way_has_nothing():
+def test_a_run_on_its_way_is_unfinished_if_it_has_ended_and_nothing_otherwise():
+    (finding,) = findings(records(**HEALTHY), 15)
+    assert finding.kind == "unfinished"
     assert kinds() == set()
+
+
+# A run whose contexts have no distance to the target:
+BASELINE = {"success": 0.6, "entropy": 3.0, "target_success": 0.3, "target_reward": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("forgotten", {"target_success": lambda t: 0.9 if 0.4 < t < 0.6 else 0.1}),
+        ("unfinished", {"target_success": lambda t: 0.7 * t}),
+        ("too hard", {"success": 0.01, "target_success": 0.0}),
+        ("elsewhere", {"success": 0.9, "target_success": 0.1}),
+        ("plateau", {"target_success": 0.4}),
+    ],
+)
+def test_any_algorithm_is_judged_by_its_success_rates(kind, changes):
+    (finding,) = findings(records(**{**BASELINE, **changes}), None)
+    assert finding.kind == kind
+    under_way = findings(records(**{**BASELINE, **changes}), None, finished=False)
+    assert under_way == ([finding] if kind == "forgotten" else [])
+
+
+def test_a_run_that_was_never_measured_on_the_target_is_judged_on_its_contexts():
+    rates = [{"success": rate} for rate in [*np.linspace(0, 0.9, 10), 0.9, 0.9, *8 * [0.1]]]
+    (finding,) = findings(rates, None)
+    assert finding.kind == "forgotten"
+    assert "90% succeeded on its contexts" in finding.shown_by
+    assert findings(rates[:-1], None) == []  # too few records
+
+
+def test_no_lost_run_of_a_stored_result_stays_without_a_word():
+    lost = 0
+    for file in sorted((Path(__file__).parents[2] / "results").glob("*.packed")):
+        for run in read_packed(file):
+            if run.result["target_success"] < 0.7:  # far from the 0.8 that counts as solved
+                dimension = getattr(run.policy, "dimension", None)
+                assert findings(run.records, dimension), (file.name, run.algorithm, run.seed)
+                lost += 1
+    assert lost > 300
 
 
 def test_a_run_that_solves_the_target_has_nothing_whatever_else():
@@ -123,7 +168,7 @@ def test_contexts_that_creep_at_half_success_are_stuck_since_an_iteration():
     assert 30 <= since <= 65
     assert "55% succeeded there" in found.shown_by
     moving = creeping | {"move": 1.0}
-    assert findings(records(**moving), None) == []
+    assert findings(records(**moving), None, finished=False) == []
 
 
 def test_without_successes_a_target_that_is_mastered_by_its_rewards_has_no_findings():

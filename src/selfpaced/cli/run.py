@@ -1,5 +1,6 @@
 """`selfpaced run`."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -81,7 +82,21 @@ class Run:
         if sweep.groups:
             print_table(sweep.groups, console)
         self._write_figures(sweep, console)
+        self._point_at_health(sweep, console)
         return bars.summarise()
+
+    def _point_at_health(self, sweep: "Sweep", console: "Console") -> None:
+        """Say how many runs do not solve the target, and which command tells why."""
+        from selfpaced.store.health import SOLVED
+
+        runs = [run for group in sweep.groups for run in group.runs]
+        lost = sum(float(run.result.get("target_success", math.nan)) < SOLVED for run in runs)
+        if lost:
+            say(
+                console,
+                f"{lost} of {len(runs)} runs succeed on less than {SOLVED:.0%} of the target: "
+                f"`selfpaced status {self.out}` says why and what to try",
+            )
 
     def _write_figures(self, sweep: "Sweep", console: "Console") -> None:
         from selfpaced.report.error_text import error_in_one_line

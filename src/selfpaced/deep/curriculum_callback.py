@@ -4,6 +4,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from selfpaced.deep.curriculum import Curriculum
 from selfpaced.maths.arrays import Array, IntArray, check_at_least
 from selfpaced.store.compatibility import upgraded_state
 from selfpaced.store.files import npz_bytes, read_npz, write_atomically
+from selfpaced.store.health import findings
 from selfpaced.types import State, Teacher
 
 
@@ -65,6 +67,7 @@ class CurriculumCallback(BaseCallback):
         )
         self._ahead = check_at_least("ahead", ahead, 1)
         self._record = record
+        self._successes: list[dict[str, Any]] = []  # of all records, by which health is judged
         self._environments: Any = None
         # One entry per environment before `attach` and outside of `learn`; otherwise empty,
         # because the environments' queues hold the contexts.
@@ -140,6 +143,12 @@ class CurriculumCallback(BaseCallback):
         """Pause the queues, so that evaluations in the same environments do not use them up."""
         self._waiting = self.waiting_contexts
         self._environments.env_method("set_wrapper_attr", "paused", True)
+        for finding in findings(self._successes, None):
+            warnings.warn(
+                f"the curriculum's health: {finding.kind}: {finding.shown_by}; to try: "
+                f"{finding.to_try}",
+                stacklevel=2,
+            )
 
     def resume(self) -> None:
         """Unpause the queues.
@@ -203,6 +212,7 @@ class CurriculumCallback(BaseCallback):
         ):
             self.logger.record(f"curriculum/context_{k}_mean", mean)
             self.logger.record(f"curriculum/context_{k}_deviation", float(np.sqrt(variance)))
+        self._successes.append({"success": found.get("success", np.nan)})
         if self._record is not None:
             self._record(found)
 

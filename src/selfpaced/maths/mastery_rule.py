@@ -17,6 +17,9 @@ A step from q towards an aim p goes along the normalised geometric mean of both,
 At first the aim is the target with standard deviations of at least `least_deviation`, so that
 neighbouring contexts keep helping each other. Once the contexts are there, it is the target itself.
 
+With `retreats`, "back" goes to contexts that were mastered before q*, too, farther every time, and
+from the first of them back to the search (`maths/trail.py`).
+
 For targets that are not Gaussian the same decisions move particles: `maths/particle_rule.py`.
 """
 
@@ -29,6 +32,7 @@ from selfpaced.maths.arrays import Array, check_kind, check_number, check_positi
 from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.box import Box
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
+from selfpaced.maths.trail import Trail
 
 Move = Literal["search", "on", "stay", "back"]
 MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")  # records store the index
@@ -59,11 +63,18 @@ class MasteryRule:
 
     If False, the initial contexts must be easy enough to be mastered as they are.
     """
+    retreats: bool = False
+    """Contexts whose success is lost go back as far as needed, in the end to the initial ones.
+
+    If False, they go back to the last mastered contexts and no farther. A learner that has
+    mastered the target and then forgets everything needs more than that.
+    """
 
     def __post_init__(self) -> None:
         check_positive("step", self.step)
         check_share("least_deviation", self.least_deviation, "the width of the box")
         check_kind("search", self.search, bool)
+        check_kind("retreats", self.retreats, bool)
         check_number("mastered_from", self.mastered_from)
         check_number("lost_below", self.lost_below)
         if not 0.0 <= self.lost_below <= self.mastered_from <= 1.0:
@@ -90,8 +101,9 @@ class ContextMover:
         self._rule, self._target = rule, target
         self._least_variance: Array = (rule.least_deviation * box.width) ** 2
         self._wide_target = with_variance_floor(target, self._least_variance)
-        self.contexts = start
+        self.contexts = self._start = start
         self._mastered: Gaussian | None = None  # q*: the last contexts that were mastered
+        self._trail = Trail()  # all contexts that were mastered, if the rule retreats
         self._arrived = False  # True once at the wide target; then the aim is the target itself
 
     def __repr__(self) -> str:
@@ -114,11 +126,24 @@ class ContextMover:
         """Carry out "on", "stay" or "back". Learners search themselves: see `follow_search`."""
         if move == "on":
             self._mastered = self.contexts
+            if self._rule.retreats:
+                self._trail.add(self.contexts.mean, self.contexts.covariance)
             self._arrived = self._arrived or self._wide_target.kl(self.contexts) <= self._rule.step
             aim = self._target if self._arrived else self._wide_target
             self.contexts = step_towards(self.contexts, aim, self._rule.step)
+        elif move == "back" and self._rule.retreats:
+            self._retreat()
         elif move == "back" and self._mastered is not None:
             self.contexts = step_towards(self.contexts, self._mastered, self._rule.step)
+
+    def _retreat(self) -> None:
+        """Go to contexts that were mastered before; from the first of them, begin anew."""
+        entry = self._trail.back()
+        self._arrived = False
+        if entry is None:
+            self.contexts, self._mastered = self._start, None
+        else:
+            self.contexts = self._mastered = Gaussian(*entry)
 
     def follow_search(self, found: Gaussian) -> None:
         """Step towards contexts that a search has `found`, widened to the least deviation."""
@@ -135,7 +160,7 @@ class ContextMover:
         if self._mastered is not None:
             state["mastered_mean"] = self._mastered.mean
             state["mastered_covariance"] = self._mastered.covariance
-        return state
+        return state | self._trail.state()
 
     def restore(self, state: dict[str, Array]) -> None:
         """Continue from a `state`."""
@@ -144,6 +169,7 @@ class ContextMover:
         self._mastered = None
         if "mastered_mean" in state:
             self._mastered = Gaussian(state["mastered_mean"], state["mastered_covariance"])
+        self._trail.restore(state)
 
 
 def blend(one: Gaussian, other: Gaussian, share: float) -> Gaussian:

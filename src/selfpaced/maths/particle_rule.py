@@ -12,7 +12,7 @@ never shorter than sqrt(2 step) h, and longer while the particles are spread out
 
 Once the particles are there, h narrows under the same bound, until contexts are drawn from the
 target itself. A step back goes along the straight lines to where the particles were when they were
-mastered last.
+mastered last; with `retreats` it goes to where they were mastered before that.
 """
 
 from dataclasses import replace
@@ -24,6 +24,7 @@ from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.box import Box
 from selfpaced.maths.mastery_rule import MasteryRule, Move, decided
 from selfpaced.maths.particles import Draw, Particles
+from selfpaced.maths.trail import Trail
 from selfpaced.maths.transport import matching, wasserstein
 
 PARTICLES = 128
@@ -42,7 +43,9 @@ class ParticleMover:
         self._aims = space.embed(aims)
         self._matched = False  # True once aims are in the order of the particles
         self.contexts = Particles(space, space.embed(start), rule.least_deviation)
+        self._start = self.contexts
         self._mastered: Particles | None = None  # the last contexts that were mastered
+        self._trail = Trail()  # all contexts that were mastered, if the rule retreats
         self._arrived = False  # True once the particles are where the target is
         self._narrower = _narrowing(rule.step, space.dimension)
 
@@ -72,11 +75,27 @@ class ParticleMover:
         """Carry out "on", "stay" or "back"."""
         if move == "on":
             self._mastered = self.contexts
+            if self._rule.retreats:
+                final = np.array(float(self.contexts.draw is not None))
+                self._trail.add(self.contexts.places, np.array(self.contexts.deviation), final)
             self._on()
+        elif move == "back" and self._rule.retreats:
+            self._retreat()
         elif move == "back" and self._mastered is not None:
             wide = replace(self.contexts, deviation=self._mastered.deviation, draw=None)
             self.contexts = self._step(wide, self._mastered.places)
             self._arrived = np.array_equal(self.contexts.places, self._aims)
+
+    def _retreat(self) -> None:
+        """Go to contexts that were mastered before; from the first of them, begin anew."""
+        entry = self._trail.back()
+        if entry is None:
+            # The search may have changed which particle is near which aim.
+            self.contexts, self._mastered, self._matched = self._start, None, False
+        else:
+            places, deviation, final = entry
+            self.contexts = self._mastered = self._particles(places, deviation, bool(final))
+        self._arrived = np.array_equal(self.contexts.places, self._aims)
 
     def _on(self) -> None:
         if self._arrived:
@@ -125,7 +144,7 @@ class ParticleMover:
             state["mastered_places"] = self._mastered.places
             state["mastered_deviation"] = np.array(self._mastered.deviation)
             state["mastered_final"] = np.array(float(self._mastered.draw is not None))
-        return state
+        return state | self._trail.state()
 
     def restore(self, state: dict[str, Array]) -> None:
         """Continue from a `state`."""
@@ -138,6 +157,7 @@ class ParticleMover:
             self._mastered = self._particles(
                 state["mastered_places"], state["mastered_deviation"], final
             )
+        self._trail.restore(state)
 
     def _particles(self, places: Array, deviation: Array, final: bool) -> Particles:
         draw = self._draw if final else None

@@ -23,11 +23,14 @@ SHOWN_SEEDS = 8  # seeds that a summary names
 LOST = 0.15  # success rate that a move costs if the target is out of reach
 ON = MOVES.index("on")
 RARELY = 0.2  # share of moves towards the target, in the last third, below which a run is stuck
-RISING = 0.05  # rise of the mastered share, from one third of a run to the next, that is progress
+RISING = 0.05  # rise of a success rate, from one third of a run to the next, that is progress
+HARDLY_ANY = 0.05  # success rate below which there is nothing to learn from
+FEWEST = 6  # measurements on the target that are needed to say how success went
+FEWEST_RECORDS = 20  # records that are needed to say it of a run that was never measured there
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong with a run, of one of five kinds.
+    """One thing that is wrong with a run, of one of the following kinds.
 
     - stalled: the contexts stay far from the target although most rollouts on them succeed.
     - collapsed: the policy, or the contexts' distribution, is too narrow to find anything better.
@@ -36,10 +39,18 @@ class Finding(NamedTuple):
       contexts that were reached are not mastered.
     - stuck: with the mastery rule, the contexts only creep towards the target, because the current
       ones are hardly ever mastered.
+
+    If it is none of these, what the success rates say, whatever the algorithm:
+
+    - forgotten: a large part of what had been learned is lost.
+    - unfinished: success on the target still rises.
+    - too hard: hardly any rollout on the chosen contexts succeeds.
+    - elsewhere: the chosen contexts are solved, but the target is not.
+    - plateau: success on the target no longer rises.
     """
 
     kind: str
-    """One of "stalled", "collapsed", "starved", "unreachable" and "stuck"."""
+    """Its name in the list above, such as "stuck"."""
     shown_by: str
     """The values that show it, in words; no full stop at the end."""
     to_try: str
@@ -61,13 +72,18 @@ def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
     return summary
 
 
-def findings(records: list[Record], dimension: int | None) -> list[Finding]:
+def findings(
+    records: list[Record], dimension: int | None, *, finished: bool = True
+) -> list[Finding]:
     """What is wrong with a run that has these `records`; nothing if it succeeds on the target.
 
-    `dimension` is the number of parameters that the policy draws, if known. Only the records that
-    packed results keep are looked at, so that a store and its packed file have equal findings.
+    `dimension` is the number of parameters that the policy draws, if known. A run that is not
+    `finished` may still succeed, so less is said of it. Only the records that packed results keep
+    are looked at, so that a store and its packed file have equal findings; of a run that was never
+    measured on the target, all.
     """
-    records = records_always_kept(records)
+    if any("target_reward" in record for record in records):
+        records = records_always_kept(records)
     if not records or _last(records, "target_success") >= SOLVED:
         return []
     found = (
@@ -76,7 +92,10 @@ def findings(records: list[Record], dimension: int | None) -> list[Finding]:
         _starved(records),
         _unreachable(records),
     )
-    return [finding for finding in found if finding is not None]
+    known = [finding for finding in found if finding is not None]
+    if not known and (finding := _course_of_success(records, finished)) is not None:
+        known = [finding]
+    return known
 
 
 def _column(records: list[Record], name: str) -> Array:
@@ -231,6 +250,88 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         f"the contexts came no nearer to the target than {kl.min():.3g} nats, and in the last "
         f"third {share}",
         f"{to_try}{threshold}",
+    )
+
+
+def _course_of_success(records: list[Record], finished: bool) -> Finding | None:
+    """What the success rates on the chosen contexts and on the target say."""
+    measured = [record for record in records if not np.isnan(record.get("target_success", np.nan))]
+    on_target, own = _column(measured, "target_success"), _column(records, "success")
+    own = own[~np.isnan(own)]
+    if len(on_target) >= FEWEST:
+        forgotten = _forgotten(measured, on_target, "on the target")
+    else:
+        if len(own) < FEWEST_RECORDS:
+            return None
+        forgotten = _forgotten(records, own, "on its contexts")
+    if forgotten is not None or not finished:
+        return forgotten
+    if (on_its_way := _on_its_way(records)) is not None:
+        return on_its_way
+    lately = float(own[-max(1, len(own) // 3) :].mean()) if own.size else np.nan
+    third = len(on_target) // 3
+    rate, before = 0.0, 0.0
+    if len(on_target) >= FEWEST:
+        rate = float(np.median(on_target[-third:]))
+        before = float(np.median(on_target[-2 * third : -third]))
+        if rate > before + RISING:
+            return Finding(
+                "unfinished",
+                f"success on the target rose from {before:.0%} to {rate:.0%} in the last third",
+                "more iterations",
+            )
+    if lately < HARDLY_ANY:
+        return Finding(
+            "too hard",
+            f"in the last third {lately:.1%} of the rollouts on the chosen contexts succeeded: "
+            "there is nothing to learn from",
+            "contexts that can be solved: a curriculum that begins with them (SPRL(), "
+            "SelfPacedMastery()), easier initial contexts, or a reward that grows before success",
+        )
+    if len(on_target) < FEWEST:
+        return None
+    if lately >= HIGH_SUCCESS and rate < lately / 2:
+        return Finding(
+            "elsewhere",
+            f"in the last third {lately:.0%} of the rollouts on the chosen contexts succeeded, "
+            f"but {rate:.0%} on the target",
+            "a curriculum that goes to the target (SPRL(), SelfPacedMastery(), CurrOT()), or more "
+            "iterations",
+        )
+    return Finding(
+        "plateau",
+        f"success on the target was {before:.0%} in the middle third and {rate:.0%} in the last",
+        "more samples per update, a policy with more features, or another seed",
+    )
+
+
+def _on_its_way(records: list[Record]) -> Finding | None:
+    """Contexts that still approached the target when the run ended."""
+    kl = _column(records, "kl_to_target")
+    third = len(records) // 3
+    if third < 3 or not kl[-third] > ARRIVED or not 1 - kl[-1] / kl[-third] > STILL:
+        return None
+    return Finding(
+        "unfinished",
+        f"the KL of the contexts to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} nats in "
+        "the last third, and then the run ended",
+        "more iterations",
+    )
+
+
+def _forgotten(records: list[Record], rates: Array, where: str) -> Finding | None:
+    """A success rate that was high and is not any more; a mean of three measurements counts."""
+    smooth = np.convolve(rates, np.ones(3) / 3, "valid")
+    best = int(smooth.argmax())
+    if smooth[best] < HIGH_SUCCESS or smooth[-1] > smooth[best] / 2:
+        return None
+    iteration = records[best + 1].get("iteration", best + 1)
+    return Finding(
+        "forgotten",
+        f"{smooth[best]:.0%} succeeded {where} around iteration {iteration}, and "
+        f"{smooth[-1]:.0%} at the end",
+        "smaller updates of the policy (epsilon, a lower learning rate, PPO's target_kl), and a "
+        "curriculum that goes back when success is lost (retreats=True)",
     )
 
 

@@ -49,7 +49,11 @@ class RunStatus:
         """What is wrong with the run, judged by its records so far."""
         if self.target_success >= SOLVED:
             return []  # as `findings` says of such runs, without reading all their records
-        return findings(recorded(self.folder, for_health=True), policy_dimension(self.folder))
+        return findings(
+            recorded(self.folder, for_health=True),
+            policy_dimension(self.folder),
+            finished=self.state == "done",
+        )
 
 
 def status(out: Path) -> list[RunStatus]:

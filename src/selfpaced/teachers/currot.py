@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.targets.target import Target, checked_place, samples_in
 from selfpaced.teachers.episodes import (
@@ -21,6 +21,7 @@ from selfpaced.teachers.episodes import (
 )
 from selfpaced.teachers.feasible_teacher import feasible_only
 from selfpaced.teachers.found_threshold import FoundThreshold
+from selfpaced.teachers.retreat import Retreat
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
@@ -62,12 +63,19 @@ class CurrOT:
     """Width of the kernel that estimates values: its standard deviation is bandwidth * sqrt(d)."""
     candidates: int = 8
     """Number of random contexts within `radius` to which a particle may move instead."""
+    retreats: bool = False
+    """Particles whose success is lost go back through those of before, to the first if need be.
+
+    Off, as its authors have it: then a learner that forgets at the target stays there. See
+    `teachers/retreat.py` for what counts as lost.
+    """
 
     def __post_init__(self) -> None:
         for name in ("particles", "update_every", "remembered", "candidates"):
             check_at_least(name, getattr(self, name), 1)
         check_positive("radius", self.radius)
         check_positive("bandwidth", self.bandwidth)
+        check_kind("retreats", self.retreats, bool)
         check_judged_by(self.judged_by)
         resolved = resolved_threshold(self.judged_by, self.threshold)
         object.__setattr__(self, "threshold", resolved)
@@ -92,6 +100,7 @@ class CurrOTTeacher(StartedTeacher):
         self._episodes = RecentEpisodes(config.remembered, box.embedded)
         self._since_update = 0  # episodes since the last update
         self._found = FoundThreshold() if config.threshold is None else None
+        self._retreat = Retreat(config.judged_by) if config.retreats else None
         self._root = float(np.sqrt(box.dimension))
 
     def __repr__(self) -> str:
@@ -104,10 +113,12 @@ class CurrOTTeacher(StartedTeacher):
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts (n, d): particles, or uniform ones before any context is mastered."""
         if self._since_update >= self._config.update_every:
+            recent = self._episodes.values[-self._since_update :]
             if self._found is not None:
-                self._found.add(self._episodes.values[-self._since_update :])
+                self._found.add(recent)
             self._since_update = 0
-            self._update(rng)
+            if not self._retreated(float(recent.mean())):
+                self._update(rng)
         if len(self._particles) == 0:
             return self._box.uniform(n, rng)
         chosen = rng.integers(len(self._particles), size=n)
@@ -139,14 +150,29 @@ class CurrOTTeacher(StartedTeacher):
         kernel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         return kernel @ self._episodes.values / kernel.sum(axis=1)
 
+    @property
+    def _threshold(self) -> float:
+        """delta, as it is given or found."""
+        threshold = self._config.threshold if self._found is None else self._found.value
+        assert threshold is not None
+        return threshold
+
+    def _retreated(self, value: float) -> bool:
+        """Go back if success is lost; True if the particles were replaced by earlier ones."""
+        if self._retreat is None or len(self._particles) == 0:
+            return False
+        found = self._retreat.back_to(value, self._threshold, self._particles)
+        if found is None:
+            return False
+        # Without particles contexts are drawn from the whole space, as in the beginning.
+        self._particles = np.zeros((0, self._box.embedded)) if found == "beginning" else found[0]
+        return True
+
     def _update(self, rng: np.random.Generator) -> None:
         """Move every particle nearer to its sample of the target, or back to what is mastered."""
         from scipy.optimize import linear_sum_assignment  # takes a moment to load
 
-        config, threshold = self._config, self._config.threshold
-        if self._found is not None:
-            threshold = self._found.value
-        assert threshold is not None
+        config, threshold = self._config, self._threshold
         mastered = self._episodes.contexts[self._episodes.values >= threshold]
         if len(self._particles) == 0:
             values = self.estimate(self._episodes.contexts)
@@ -199,14 +225,18 @@ class CurrOTTeacher(StartedTeacher):
             "since_update": np.array(self._since_update),
             **prefixed("episodes.", self._episodes.state()),
             **({} if self._found is None else self._found.state()),
+            **({} if self._retreat is None else self._retreat.state()),
         }
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
-        names = ("particles", "since_update", "episodes.contexts", "episodes.values")
+        retreat = () if self._retreat is None else ("retreat.levels",)
+        names = ("particles", "since_update", "episodes.contexts", "episodes.values", *retreat)
         self._check_state(state, names, rows=("particles", "episodes.contexts"))
         self._particles = np.array(state["particles"])
         self._since_update = int(state["since_update"])
+        if self._retreat is not None:
+            self._retreat.restore(state)
         self._episodes.restore(part_of(state, "episodes."))
         if self._found is not None:
             self._found.restore(state)

@@ -254,6 +254,8 @@ class FiniteMasteryTeacher(FiniteTeacher):
     def _updated(self, mean: float) -> Array:
         rule = self._config.rule
         move = decided(rule, mean, anything_mastered=len(self._mastered) > 0)
+        if move == "back" and rule.retreats:
+            move, self._mastered = "search", np.zeros(0)  # what every task is worth is known
         if move == "search":
             return categorical_step.step_by_alpha(
                 self._log_p, self._log_mu, self.values, 0.0, rule.step

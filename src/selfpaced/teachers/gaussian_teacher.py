@@ -12,6 +12,7 @@ from selfpaced.maths.gaussian import Gaussian, gaussian_over, with_variance_floo
 from selfpaced.maths.particles import Particles
 from selfpaced.targets.target import Target, points_of, require_density
 from selfpaced.teachers.episodes import JudgedBy, episode_values
+from selfpaced.teachers.retreat import Retreat
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State
 
@@ -38,11 +39,15 @@ class GaussianTeacher(StartedTeacher, ABC):
         contexts: Gaussian | Particles,
         update_every: int,
         judged_by: JudgedBy,
+        *,
+        retreats: bool = False,
     ) -> None:
         self._box, self._target = box, target
         self._update_every = update_every
         self._judged_by: JudgedBy = judged_by
         self.contexts: Gaussian | Particles = contexts
+        self._first_contexts = contexts
+        self._retreat = Retreat(judged_by) if retreats else None
         self._forget()
         self._issued: dict[bytes, float] = {}  # log q of each context when it was drawn
         self._failed_steps = 0
@@ -102,6 +107,24 @@ class GaussianTeacher(StartedTeacher, ABC):
     def _update(self, tried: TriedContexts) -> None:
         """Replace `self.contexts`, given the episodes since the last update."""
 
+    def _retreated(self, value: float, threshold: float | None = None) -> bool:
+        """Go back if success is lost; True if the contexts were replaced by earlier ones."""
+        if self._retreat is None:
+            return False
+        now = self._gaussian
+        found = self._retreat.back_to(value, threshold, now.mean, now.covariance)
+        if found is None:
+            return False
+        if found == "beginning":
+            self.contexts = self._first_contexts
+            self._begin_anew()
+        else:
+            self.contexts = Gaussian(*found)
+        return True
+
+    def _begin_anew(self) -> None:
+        """Forget what was mastered: the contexts are the first ones again."""
+
     def _forget(self) -> None:
         # Episodes since the last update: contexts, values, and density ratios.
         self._episodes = np.zeros((0, self._box.dimension + 2))
@@ -115,6 +138,7 @@ class GaussianTeacher(StartedTeacher, ABC):
         gaussian = {"mean": self.contexts.mean, "covariance": self.contexts.covariance}
         return {
             **(gaussian if isinstance(self.contexts, Gaussian) else {}),  # particles: in the mover
+            **({} if self._retreat is None else self._retreat.state()),
             "failed_steps": np.array(self._failed_steps),
             "episodes": self._episodes,
             "issued": np.frombuffer(b"".join(self._issued)).reshape(-1, self._box.dimension),
@@ -125,10 +149,13 @@ class GaussianTeacher(StartedTeacher, ABC):
         """Continue exactly from a `state`."""
         names = ("failed_steps", "episodes", "issued", "issued_densities")
         gaussian = ("mean", "covariance") if isinstance(self.contexts, Gaussian) else ()
-        needed = (*gaussian, *names, *self._own_state)
+        retreat = () if self._retreat is None else ("retreat.levels",)
+        needed = (*gaussian, *names, *retreat, *self._own_state)
         self._check_state(state, needed, rows=(*gaussian[:1], "issued"))
         if isinstance(self.contexts, Gaussian):
             self.contexts = Gaussian(np.array(state["mean"]), np.array(state["covariance"]))
+        if self._retreat is not None:
+            self._retreat.restore(state)
         self._failed_steps = int(state["failed_steps"])
         self._episodes = np.array(state["episodes"])
         issued = [context.tobytes() for context in np.array(state["issued"])]

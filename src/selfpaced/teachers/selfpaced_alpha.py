@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from selfpaced.maths.arrays import check_at_least, check_positive, check_share, has_method
+from selfpaced.maths.arrays import (
+    check_at_least,
+    check_kind,
+    check_positive,
+    check_share,
+    has_method,
+)
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import TriedContexts, step_by_alpha
 from selfpaced.maths.gaussian import Gaussian
@@ -51,6 +57,13 @@ class SelfPacedAlpha:
     """Smallest standard deviation of contexts before they arrive, as a share of the box's width."""
     until_kl: float = 20.0
     """KL to the target, in nats, below which contexts may be narrower than `least_deviation`."""
+    retreats: bool = False
+    """Contexts whose success is lost go back through those of before, to the first if need be.
+
+    Off, as its authors have it: then a learner that forgets at the target stays there. See
+    `teachers/retreat.py` for what counts as lost. On a finite set it has no effect, because
+    there all tasks are tried now and then and what they are worth is known.
+    """
 
     def __post_init__(self) -> None:
         check_judged_by(self.judged_by)
@@ -62,6 +75,7 @@ class SelfPacedAlpha:
         check_at_least("update_every", self.update_every, 2)
         check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
+        check_kind("retreats", self.retreats, bool)
 
     def start(
         self, context_space: Box, target: Target
@@ -81,7 +95,9 @@ class SelfPacedAlphaTeacher(GaussianTeacher):
 
     def __init__(self, config: SelfPacedAlpha, box: Box, target: Target) -> None:
         contexts = gaussian_of_teacher(box, target, "SelfPacedAlpha")
-        super().__init__(box, target, contexts, config.update_every, config.judged_by)
+        super().__init__(
+            box, target, contexts, config.update_every, config.judged_by, retreats=config.retreats
+        )
         self._density = density_of(target, box)
         self._config = config
         self._updates = 0
@@ -103,6 +119,9 @@ class SelfPacedAlphaTeacher(GaussianTeacher):
             exact_kl=self._gaussian.kl(target) if isinstance(target, Gaussian) else kl,
         )
         alpha = checked_alpha(self._config.schedule, progress)
+        if self._retreated(tried.value):
+            self._width.arrived = False
+            return
         step = step_by_alpha(self._gaussian, log_target, tried, alpha, self._config.epsilon)
         self._failed_steps += step.failed
         self.contexts = self._width.kept_wide(step)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import check_at_least, check_positive, check_share
+from selfpaced.maths.arrays import check_at_least, check_kind, check_positive, check_share
 from selfpaced.maths.box import Box
 from selfpaced.maths.context_step import (
     ContextStep,
@@ -63,6 +63,13 @@ class SelfPacedThreshold:
     """Smallest standard deviation of contexts before they arrive, as a share of the box's width."""
     until_kl: float = 20.0
     """KL to the target, in nats, below which contexts may be narrower than `least_deviation`."""
+    retreats: bool = False
+    """Contexts whose success is lost go back through those of before, to the first if need be.
+
+    Off, as its authors have it: then a learner that forgets at the target stays there. See
+    `teachers/retreat.py` for what counts as lost. On a finite set it has no effect, because
+    there all tasks are tried now and then and what they are worth is known.
+    """
 
     def __post_init__(self) -> None:
         check_judged_by(self.judged_by, "learnability")
@@ -78,6 +85,7 @@ class SelfPacedThreshold:
         check_at_least("update_every", self.update_every, 2)
         check_share("least_deviation", self.least_deviation, "the width of the box")
         check_positive("until_kl", self.until_kl)
+        check_kind("retreats", self.retreats, bool)
 
     def start(
         self, context_space: Box, target: Target
@@ -103,7 +111,9 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
     def __init__(self, config: SelfPacedThreshold, box: Box, target: Target) -> None:
         contexts = gaussian_of_teacher(box, target, "SelfPacedThreshold")
         judged_by: JudgedBy = "reward" if config.judged_by == "reward" else "success"
-        super().__init__(box, target, contexts, config.update_every, judged_by)
+        super().__init__(
+            box, target, contexts, config.update_every, judged_by, retreats=config.retreats
+        )
         self._density = density_of(target, box)
         self._config = config
         self._reached = False  # True once the expected value has reached the threshold
@@ -116,18 +126,25 @@ class SelfPacedThresholdTeacher(GaussianTeacher):
         return None if self._found is None else self._found.value
 
     def _update(self, tried: TriedContexts) -> None:
-        step = self._step(tried)
-        if step is not None:
-            self._failed_steps += step.failed
-            self.contexts = self._width.kept_wide(step)
-
-    def _step(self, tried: TriedContexts) -> ContextStep | None:
-        """The next contexts; None to wait."""
-        config, threshold, contexts = self._config, self._config.threshold, self._gaussian
+        threshold = self._config.threshold
         if self._found is not None:
             self._found.add(tried.values)
             threshold = self._found.value
         assert threshold is not None
+        if self._retreated(tried.value, threshold):
+            self._width.arrived = False
+            return
+        step = self._step(tried, threshold)
+        if step is not None:
+            self._failed_steps += step.failed
+            self.contexts = self._width.kept_wide(step)
+
+    def _begin_anew(self) -> None:
+        self._reached = False
+
+    def _step(self, tried: TriedContexts, threshold: float) -> ContextStep | None:
+        """The next contexts; None to wait."""
+        config, contexts = self._config, self._gaussian
         reached = tried.value >= threshold
         self._reached = self._reached or reached
         if reached:
