@@ -107,6 +107,7 @@ def build(teacher, runners=2, envs=4, batch=4096, epochs=10):
         PPOConfig(algo_class=CurriculumPPO)
         .environment("taught", env_config={"teacher": teacher})
         .env_runners(num_env_runners=runners, num_envs_per_env_runner=envs)
+        .env_runners(sample_timeout_s=600)  # a busy machine must not make batches smaller
         .training(train_batch_size_per_learner=batch, minibatch_size=256, num_epochs=epochs)
         .training(lr=3e-4, gamma=0.99, lambda_=0.95, clip_param=0.2)
         .debugging(seed=0)
