@@ -23,7 +23,6 @@ from selfpaced.maths.arrays import Array, IntArray, check_at_least, mean_of_know
 from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.box import Box
 from selfpaced.maths.randomness import generator_state, restored_generator
-from selfpaced.spaces.constrained import feasible_rows
 from selfpaced.spaces.refusals import RefusedContexts
 from selfpaced.spaces.space import checked_space
 from selfpaced.targets.target import Target
@@ -86,7 +85,7 @@ class Curriculum:
         self._ended: list[Episodes] = []  # since the last record
         self._records = 0
         self._flight: ContextsInFlight | None = None  # made with the first contexts
-        self._refused = None if context_space is None else RefusedContexts(context_space)
+        self._refused = RefusedContexts(context_space)
         self._again = np.zeros((0, self._dimension))  # handed out before new ones, see below
 
     def __repr__(self) -> str:
@@ -121,28 +120,31 @@ class Curriculum:
             space = self.context_space
             return rows if space is None else space.check("contexts", rows)
 
-        refused = self._refused
-        if refused is None or len(refused) == 0:
-            return draw(n)
-        return feasible_rows(
-            draw, n, refused.allows, lambda k: refused.allowed_uniform(k, self._rng)
-        )
+        return self._refused.rows_from(draw, n, self._rng)
 
-    def refused(self, environment_ids: Any) -> None:
+    def refused(self, environment_ids: Any, contexts: ArrayLike | None = None) -> None:
         """Take note that environments cannot play the oldest contexts that they have in flight.
 
         They get others by `next_contexts`. Nothing within 5% of each width of a refused context is
-        handed out again. The teacher is not told of an episode.
+        handed out again. The teacher is not told of an episode. `contexts` (m, d): others that
+        were refused besides, if there are any.
         """
-        if self._refused is None:
-            raise ValueError(
-                "context_space must be given to a curriculum whose contexts are refused"
-            )
         ids = checked_ids(environment_ids)
-        contexts = self._played(ids)
+        oldest = self._played(ids)
         if self._flight is not None and len(ids):
+            self._refused.add(oldest)
             self._flight.drop_oldest(ids)
-            self._refused.add(contexts)
+        if contexts is not None and len(rows := np.asarray(contexts, dtype=float)):
+            self._refused.add(rows)
+
+    @property
+    def refused_contexts(self) -> Array:
+        """(k, d): contexts that were refused so far, oldest first."""
+        return self._refused.contexts.reshape(-1, self._dimension).copy()
+
+    def know_space(self, context_space: Box) -> None:
+        """Say which contexts exist, if that was not known when the curriculum was made."""
+        self.context_space = self._refused.space = context_space
 
     def expect_no_successes(self) -> None:
         """Raise a ValueError if the teacher needs successes, before anything is trained.
@@ -285,7 +287,7 @@ class Curriculum:
             "in_flight.ids": ids,
             "in_flight.contexts": contexts,
             "again": self._again,
-            **({"refused": self._refused.contexts} if self._refused else {}),
+            **({"refused": self._refused.contexts} if len(self._refused) else {}),
             **prefixed("ended.", joined(self._ended)._asdict() if self._ended else {}),
             **prefixed("teacher.", self.teacher.state()),
         }
@@ -326,9 +328,8 @@ class Curriculum:
         self._rng, self.episodes, self._records = rng, episodes, records
         self._ended = [Episodes(**ended)] if ended else []
         self._flight = flight
-        if self.context_space is not None:
-            self._refused = RefusedContexts(self.context_space)
-            self._refused.add(np.array(state.get("refused", self._refused.contexts), dtype=float))
+        self._refused = RefusedContexts(self.context_space)
+        self._refused.contexts = np.array(state.get("refused", self._refused.contexts))
         self._again = np.array(state.get("again", np.zeros((0, self._dimension))))
 
     def state_dict(self) -> dict[str, Any]:
