@@ -55,7 +55,7 @@ def make(wall=0.0, by_flag=False, **arguments):
 
 def near_any(contexts, refused):
     """(n,): which contexts are within 5% of each width of a refused one."""
-    apart = np.abs(np.atleast_2d(contexts)[:, None] - refused) / WIDTHS
+    apart = np.abs(np.atleast_2d(contexts)[:, None] - refused.reshape(-1, 2)) / WIDTHS
     return (apart <= NEAR).all(axis=2).any(axis=1)
 
 
@@ -66,7 +66,7 @@ def watch_proposals(curriculum):
     def next_contexts(ids):
         contexts = original(ids)
         found["proposed"] += len(contexts)
-        found["near"] += int(near_any(contexts, curriculum.refused_contexts).sum())
+        found["near"] += int(near_any(contexts, curriculum.refusals.contexts).sum())
         return contexts
 
     curriculum.next_contexts = next_contexts
@@ -143,7 +143,7 @@ def test_a_vector_environment_goes_on_and_never_proposes_refused_contexts_again(
             played.extend(infos["episode"]["context"][infos["_episode"]])
             replaced += int(infos["episode"]["replaced"].sum())
     envs.close()
-    refused = envs.curriculum.refused_contexts
+    refused = envs.curriculum.refusals.contexts
     assert len(refused) > 20
     assert (refused[:, 0] < 0.0).all()
     assert (np.array(played)[:, 0] >= 0.0).all()
@@ -159,9 +159,9 @@ def test_a_restored_vector_environment_remembers_what_was_refused():
         envs.step(np.zeros((2, 1), dtype=np.float32))
     other = CurriculumVectorEnv(SyncVectorEnv([make] * 2), UniformTeacher(), TARGET)
     other.load_state_dict(envs.state_dict())
-    refused = envs.curriculum.refused_contexts
+    refused = envs.curriculum.refusals.contexts
     assert len(refused) > 3
-    np.testing.assert_array_equal(other.curriculum.refused_contexts, refused)
+    np.testing.assert_array_equal(other.curriculum.refusals.contexts, refused)
 
 
 def test_the_score_on_the_target_is_over_what_can_be_played():
@@ -176,12 +176,12 @@ def test_a_loop_of_ones_own_gets_other_contexts():
     curriculum = Curriculum(TargetTeacher(), SPACE, Gaussian([0.0, 5.0], np.diag([0.1, 4.0])))
     for _ in range(60):
         contexts = curriculum.next_contexts(np.arange(10))
-        assert not near_any(contexts, curriculum.refused_contexts).any()
+        assert not near_any(contexts, curriculum.refusals.contexts).any()
         bad = np.flatnonzero(contexts[:, 0] < 0.0)
         curriculum.refused(bad)
         good = np.setdiff1d(np.arange(10), bad)
         curriculum.finished(good, np.ones(len(good)), np.ones(len(good)))
-    assert len(curriculum.refused_contexts) > 20
+    assert len(curriculum.refusals.contexts) > 20
 
 
 def refuse_everything(curriculum):
@@ -209,7 +209,7 @@ def test_stable_baselines_learns_around_what_is_refused():
     PPO("MlpPolicy", envs, n_steps=100, batch_size=100, n_epochs=1, seed=0).learn(
         400, callback=callback
     )
-    refused = callback.curriculum.refused_contexts
+    refused = callback.curriculum.refusals.contexts
     assert callback.episodes >= 190
     assert len(refused) > 20
     assert (refused[:, 0] < 0.0).all()

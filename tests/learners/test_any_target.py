@@ -26,7 +26,7 @@ from selfpaced import (
 )
 from selfpaced.maths.randomness import streams_of
 from selfpaced.spaces import Infeasible
-from selfpaced.spaces.refusals import NEAR
+from selfpaced.spaces.refusals import NEAR, SHOWN
 
 LINE, ARMS = Box([-1.0], [1.0]), Box([-2.0], [2.0])
 TWO_MODES = Mixture([Gaussian([-0.8], [[1e-3]]), Gaussian([0.8], [[1e-3]])])
@@ -151,7 +151,11 @@ def test_a_restored_training_remembers_what_was_refused():
     for _ in range(3):
         whole.advance()
     resumed.restore(whole.state())
-    assert whole.advance() == resumed.advance()
+    record = whole.advance()
+    assert record == resumed.advance()
+    assert all(context[0] < 0.0 for context in record["context_refused"])
+    assert 0 < len(record["context_refused"]) <= SHOWN
+    assert all(context[0] >= -NEAR * 2.0 for context in record["context_sample"])
 
 
 def one_row(context, theta):

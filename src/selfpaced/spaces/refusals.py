@@ -10,6 +10,7 @@ from selfpaced.spaces.constrained import feasible_rows
 
 NEAR = 0.05  # share of each width within which nothing is chosen again
 MOST = 5000  # refused contexts that are remembered; the oldest are forgotten first
+SHOWN = 60  # refused contexts that a record keeps
 AT_ONCE = 256  # refused contexts that others are compared with at once
 
 
@@ -27,6 +28,10 @@ class RefusedContexts:
     def __init__(self, space: Box | None) -> None:
         self.space = space
         self.contexts = np.zeros((0, 0 if space is None else space.dimension))
+
+    def know_space(self, space: Box) -> None:
+        """Say which contexts exist, if that was not known before."""
+        self.space, self.contexts = space, self.contexts.reshape(-1, space.dimension)
 
     def __len__(self) -> int:
         return len(self.contexts)
@@ -58,6 +63,16 @@ class RefusedContexts:
             apart = np.abs(contexts[:, None] - self.contexts[first : first + AT_ONCE])
             near |= (apart <= reach).all(axis=2).any(axis=1)
         return ~near
+
+    def described(self) -> dict[str, list[list[float]]]:
+        """Some of the refused contexts for a record, from which figures draw; {} if there are none.
+
+        They are spread evenly over all of them, from the first to the last.
+        """
+        if len(self) == 0:
+            return {}
+        chosen = np.unique(np.linspace(0, len(self) - 1, SHOWN).astype(np.int64))
+        return {"context_refused": self.contexts[chosen].round(6).tolist()}
 
     def rows_from(self, draw: Callable[[int], Array], n: int, rng: np.random.Generator) -> Array:
         """(n, d): rows of `draw`, a function of their number; those not allowed are drawn again.
