@@ -61,7 +61,8 @@ class RefusedContexts:
         reach = np.where(np.array(space.category_counts) > 0, 0.0, NEAR * space.width)
         for first in range(0, len(self), AT_ONCE):
             apart = np.abs(contexts[:, None] - self.contexts[first : first + AT_ONCE])
-            near |= (apart <= reach).all(axis=2).any(axis=1)
+            inside = np.logical_and.reduce(apart <= reach, axis=2)
+            near |= np.logical_or.reduce(inside, axis=1)
         return ~near
 
     def described(self) -> dict[str, list[list[float]]]:
