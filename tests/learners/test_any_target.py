@@ -3,33 +3,13 @@
 import numpy as np
 import pytest
 
-from selfpaced import (
-    CREPS,
-    SPRL,
-    Alpha,
-    Box,
-    Categorical,
-    Categories,
-    Constrained,
-    Empirical,
-    FractionOfReward,
-    FunctionTask,
-    Gaussian,
-    Independent,
-    Integers,
-    Mixture,
-    Problem,
-    Product,
-    RowTask,
-    Uniform,
-    train,
-)
+import selfpaced as sp
 from selfpaced.maths.randomness import streams_of
 from selfpaced.spaces import Infeasible
-from selfpaced.spaces.refusals import NEAR
+from selfpaced.spaces.refusals import NEAR, SHOWN
 
-LINE, ARMS = Box([-1.0], [1.0]), Box([-2.0], [2.0])
-TWO_MODES = Mixture([Gaussian([-0.8], [[1e-3]]), Gaussian([0.8], [[1e-3]])])
+LINE, ARMS = sp.Box([-1.0], [1.0]), sp.Box([-2.0], [2.0])
+TWO_MODES = sp.Mixture([sp.Gaussian([-0.8], [[1e-3]]), sp.Gaussian([0.8], [[1e-3]])])
 
 
 def reach(contexts, thetas):
@@ -39,11 +19,13 @@ def reach(contexts, thetas):
 
 @pytest.mark.parametrize(
     "target",
-    [TWO_MODES, Uniform(LINE), Empirical([[-0.9], [0.1], [0.7]])],
+    [TWO_MODES, sp.Uniform(LINE), sp.Empirical([[-0.9], [0.1], [0.7]])],
     ids=["two modes", "uniform", "recorded"],
 )
 def test_the_rule_masters_targets_that_no_gaussian_describes(target):
-    run = train(Problem(FunctionTask(reach, LINE, ARMS), target), SPRL(), seed=0, iterations=80)
+    run = sp.train(
+        sp.Problem(sp.FunctionTask(reach, LINE, ARMS), target), sp.SPRL(), seed=0, iterations=80
+    )
     assert run.success > 0.9
     distances = run.column("wasserstein_to_target")
     assert distances[-1] < 0.02 < distances[0]
@@ -51,39 +33,43 @@ def test_the_rule_masters_targets_that_no_gaussian_describes(target):
 
 
 def test_contexts_of_two_modes_leave_the_middle_empty():
-    run = train(Problem(FunctionTask(reach, LINE, ARMS), TWO_MODES), SPRL(), seed=1, iterations=80)
+    run = sp.train(
+        sp.Problem(sp.FunctionTask(reach, LINE, ARMS), TWO_MODES), sp.SPRL(), seed=1, iterations=80
+    )
     places = np.array(run.records[-1]["context_sample"])
     assert (np.abs(places) > 0.5).all()
     assert 0.3 < (places > 0).mean() < 0.7
 
 
 def test_alpha_needs_only_the_density_of_its_target():
-    pacing = Alpha(schedule=FractionOfReward(zeta=0.3, k_alpha=5))
-    problem = Problem(
-        FunctionTask(reach, LINE, ARMS), Mixture([Gaussian([0.7], [[0.01]])]), reward_shift=2.0
+    pacing = sp.Alpha(schedule=sp.FractionOfReward(zeta=0.3, k_alpha=5))
+    problem = sp.Problem(
+        sp.FunctionTask(reach, LINE, ARMS),
+        sp.Mixture([sp.Gaussian([0.7], [[0.01]])]),
+        reward_shift=2.0,
     )
-    run = train(problem, SPRL(pacing=pacing), seed=0, iterations=60)
+    run = sp.train(problem, sp.SPRL(pacing=pacing), seed=0, iterations=60)
     assert np.abs(np.array(run.records[-1]["context_mean"]) - 0.7).max() < 0.1
     assert run.column("sampled_kl_to_target")[-1] < run.column("sampled_kl_to_target")[5]
 
 
 def test_a_mixture_of_one_gaussian_gives_alpha_the_same_contexts_as_the_gaussian():
-    pacing = Alpha(schedule=FractionOfReward(zeta=0.3, k_alpha=2))
-    one = Gaussian([0.7], [[0.01]])
+    pacing = sp.Alpha(schedule=sp.FractionOfReward(zeta=0.3, k_alpha=2))
+    one = sp.Gaussian([0.7], [[0.01]])
     means = [
-        train(
-            Problem(FunctionTask(reach, LINE, ARMS), target, reward_shift=2.0),
-            SPRL(pacing=pacing),
+        sp.train(
+            sp.Problem(sp.FunctionTask(reach, LINE, ARMS), target, reward_shift=2.0),
+            sp.SPRL(pacing=pacing),
             seed=0,
             iterations=10,
         ).records[-1]["context_mean"]
-        for target in (one, Mixture([one]))
+        for target in (one, sp.Mixture([one]))
     ]
     np.testing.assert_allclose(*means, rtol=1e-6)
 
 
-GRID = Product(terrain=Categories("flat", "stairs"), size=Integers(1, 6))
-GRID_TARGET = Independent([Categorical([0.2, 0.8]), Uniform(Integers(4, 6))])
+GRID = sp.Product(terrain=sp.Categories("flat", "stairs"), size=sp.Integers(1, 6))
+GRID_TARGET = sp.Independent([sp.Categorical([0.2, 0.8]), sp.Uniform(sp.Integers(4, 6))])
 
 
 def climb(contexts, thetas):
@@ -95,9 +81,9 @@ def climb(contexts, thetas):
 
 
 def test_the_default_policy_is_linear_over_each_category():
-    problem = Problem(FunctionTask(climb, GRID, ARMS), GRID_TARGET)
-    assert train(problem, SPRL(), seed=0, iterations=60).success > 0.9
-    assert train(problem, CREPS(), seed=0, iterations=60).success > 0.9
+    problem = sp.Problem(sp.FunctionTask(climb, GRID, ARMS), GRID_TARGET)
+    assert sp.train(problem, sp.SPRL(), seed=0, iterations=60).success > 0.9
+    assert sp.train(problem, sp.CREPS(), seed=0, iterations=60).success > 0.9
 
 
 def in_the_right_half(contexts):
@@ -111,9 +97,9 @@ def test_a_target_half_of_which_is_infeasible_is_learned_and_scored_on_the_rest(
         played.append(contexts)
         return reach(contexts, thetas)
 
-    space = Constrained(LINE, in_the_right_half)
-    problem = Problem(FunctionTask(reach_there, space, ARMS), Uniform(low=[-1], high=[1]))
-    assert train(problem, SPRL(), seed=0, iterations=60).success > 0.9
+    space = sp.Constrained(LINE, in_the_right_half)
+    problem = sp.Problem(sp.FunctionTask(reach_there, space, ARMS), sp.Uniform(low=[-1], high=[1]))
+    assert sp.train(problem, sp.SPRL(), seed=0, iterations=60).success > 0.9
     assert in_the_right_half(np.concatenate(played)).all()
 
 
@@ -121,7 +107,7 @@ def refusing_reach(contexts, thetas):
     return *reach(contexts, thetas), contexts[:, 0] < 0.0
 
 
-@pytest.mark.parametrize("algorithm", [SPRL(), CREPS()], ids=["sprl", "creps"])
+@pytest.mark.parametrize("algorithm", [sp.SPRL(), sp.CREPS()], ids=["sprl", "creps"])
 def test_after_a_refusal_nothing_near_it_is_tried_again(algorithm):
     tried = []
 
@@ -129,7 +115,7 @@ def test_after_a_refusal_nothing_near_it_is_tried_again(algorithm):
         tried.append(contexts[:, 0].copy())
         return refusing_reach(contexts, thetas)
 
-    problem = Problem(FunctionTask(watched, LINE, ARMS), Uniform(LINE))
+    problem = sp.Problem(sp.FunctionTask(watched, LINE, ARMS), sp.Uniform(LINE))
     training = algorithm.start(problem, streams_of(0))
     for _ in range(40):
         training.advance()
@@ -139,19 +125,23 @@ def test_after_a_refusal_nothing_near_it_is_tried_again(algorithm):
         assert (apart > NEAR * 2.0 * (1 - 1e-9)).all()
         refused = np.concatenate([refused, contexts[contexts < 0.0]])
     assert 0 < len(np.unique(refused)) < 600
-    contexts = Uniform(LINE).sample(500, np.random.default_rng(0))
+    contexts = sp.Uniform(LINE).sample(500, np.random.default_rng(0))
     outcomes = training.measure(contexts, np.random.default_rng(1))
     assert len(outcomes.rewards) == (contexts[:, 0] >= 0.0).sum()
     assert outcomes.successes.mean() > 0.9
 
 
 def test_a_restored_training_remembers_what_was_refused():
-    problem = Problem(FunctionTask(refusing_reach, LINE, ARMS), Uniform(LINE))
-    whole, resumed = (SPRL().start(problem, streams_of(3)) for _ in range(2))
+    problem = sp.Problem(sp.FunctionTask(refusing_reach, LINE, ARMS), sp.Uniform(LINE))
+    whole, resumed = (sp.SPRL().start(problem, streams_of(3)) for _ in range(2))
     for _ in range(3):
         whole.advance()
     resumed.restore(whole.state())
-    assert whole.advance() == resumed.advance()
+    record = whole.advance()
+    assert record == resumed.advance()
+    assert all(context[0] < 0.0 for context in record["context_refused"])
+    assert 0 < len(record["context_refused"]) <= SHOWN
+    assert all(context[0] >= -NEAR * 2.0 for context in record["context_sample"])
 
 
 def one_row(context, theta):
@@ -161,7 +151,7 @@ def one_row(context, theta):
 
 
 def test_a_simulator_may_raise_that_a_context_is_infeasible():
-    with RowTask(one_row, LINE, ARMS, workers=1) as task:
+    with sp.RowTask(one_row, LINE, ARMS, workers=1) as task:
         contexts = np.array([[-0.5], [0.5]])
         outcomes = task.evaluate(contexts, np.zeros((2, 1)), np.random.default_rng(0))
     assert task.refused.tolist() == [True, False]

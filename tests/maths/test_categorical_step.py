@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from selfpaced.maths.categorical_step import (
     kl,
+    powers_of,
     reaching,
     step_by_alpha,
     step_to_target,
@@ -49,7 +50,7 @@ def test_the_papers_step_is_the_optimum(alpha, epsilon):
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7])
 def test_the_threshold_step_is_the_optimum(threshold):
     log_p, log_mu, values = problem(3)
-    log_p, _ = reaching(log_p, values, threshold)
+    log_p, _ = reaching(log_p, powers_of(values), threshold)
     found = np.exp(step_to_target(log_p, log_mu, values, threshold, 0.1))
     reached = {"type": "ineq", "fun": lambda x: x @ values - threshold}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfpaced import Box, Categories, MasteryRule, Product
+from selfpaced import Box, Categories, Constrained, MasteryRule, Product
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.particle_rule import ParticleMover
 from selfpaced.maths.particles import Particles
@@ -17,11 +17,36 @@ def cloud(centre, seed=0, spread=0.05):
     return np.clip(np.random.default_rng(seed).normal(centre, spread, size=(N, 2)), 0.0, 1.0)
 
 
-def mover(aims, start, rule=None):
+def mover(aims, start, rule=None, space=UNIT):
     def draw(n, rng):
         return aims[rng.integers(len(aims), size=n)]
 
-    return ParticleMover(rule or MasteryRule(), UNIT, aims, start, draw)
+    return ParticleMover(rule or MasteryRule(), space, aims, start, draw)
+
+
+def beside_the_wall(contexts):
+    return np.abs(contexts[:, 0] - 0.5) > 0.15
+
+
+def test_particles_that_cross_a_wall_are_never_proposed_inside():
+    space = Constrained(UNIT, beside_the_wall)
+    moved = mover(cloud(0.85), cloud(0.15), space=space)
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(60):
+        moved.move("on")
+        drawn = moved.contexts.sample(100, rng)
+        assert beside_the_wall(drawn).all()
+        inside = max(inside, int((~beside_the_wall(moved.contexts.contexts)).sum()))
+    assert inside > N // 2  # most of them went through the wall together
+    assert moved.distance < 0.01
+
+
+def test_contexts_of_particles_inside_a_wall_are_the_nearest_beside_it():
+    space = Constrained(UNIT, beside_the_wall)
+    contexts = Particles(space, np.tile([0.45, 0.8], (N, 1)), 0.01)
+    drawn = contexts.sample(50, np.random.default_rng(0))
+    assert beside_the_wall(drawn).all()
+    assert np.linalg.norm(drawn - [0.35, 0.8], axis=1).max() < 0.1
 
 
 def test_one_particle_has_the_density_and_kl_of_its_gaussian():

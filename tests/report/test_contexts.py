@@ -53,6 +53,21 @@ def moving(dimension, sampled):
     return SimpleNamespace(records=records, seed=0, algorithm="a", trajectories=None)
 
 
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_crosses_show_what_is_excluded_and_what_was_refused(dimension):
+    run = moving(dimension, sampled=True)
+    for record in run.records[40:]:
+        record["context_refused"] = np.full((7, dimension), 2.5).tolist()
+    excluded = np.full((4, dimension), -0.5)
+    known = replace(info(dimension), infeasible=excluded)
+    (axes,) = evolution(run, known, "contexts").axes
+    crosses = {line.get_label(): line for line in axes.lines if line.get_marker() == "x"}
+    assert crosses["refused"].get_xdata().tolist() == [2.5] * 7
+    assert crosses["cannot be played"].get_xdata().tolist() == [-0.5] * 4
+    (plain,) = evolution(moving(dimension, sampled=True), info(dimension), "contexts").axes
+    assert not [line for line in plain.lines if line.get_marker() == "x"]
+
+
 def test_contexts_of_two_dimensions_are_points_where_they_are_no_gaussian():
     (axes,) = evolution(moving(2, sampled=True), info(2), "contexts").axes
     assert not axes.patches

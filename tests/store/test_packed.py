@@ -237,17 +237,18 @@ def test_the_results_that_come_with_the_program_are_read(path):
     assert all(np.isfinite(run.policy.entropy) for run in runs)
 
 
-def test_samples_of_contexts_may_differ_in_length(store, tmp_path):
+@pytest.mark.parametrize("name", ["context_sample", "context_refused"])
+def test_rows_of_contexts_may_differ_in_length(name, store, tmp_path):
     original = finished_runs(store)[0]
     samples = ([[0.5, 0.25], [1.0, 0.125]], [[2.0, 0.375]], [])
     records = [
-        {"iteration": i, "target_reward": 1.0, "context_sample": sample}
+        {"iteration": i, "target_reward": 1.0, name: sample}
         for i, sample in enumerate(samples, start=1)
     ]
     made = dataclasses.replace(original, records=records)
     write_packed([made], tmp_path / "one.packed")
     (back,) = read_packed(tmp_path / "one.packed")
-    assert [r.get("context_sample", []) for r in back.records] == [list(s) for s in samples]
+    assert [r.get(name, []) for r in back.records] == [list(s) for s in samples]
 
 
 def test_finished_runs_are_not_repeated_after_unpacking(packed, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from selfpaced import Box, Gaussian, GoalGAN
 from selfpaced.teachers import TEACHERS
-from selfpaced.teachers.goalgan import _grouped, _labelled
+from selfpaced.teachers.difficulty_labels import grouped, labelled
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
 
@@ -68,7 +68,7 @@ def test_labels_need_two_executions_and_mixed_success():
     rows = np.array([[0.0, 0.3]] * 2 + [[1.0, 0.3]] * 2 + [[2.0, 0.3]] * 3 + [[3.0, 0.3]])
     wins = np.array([1, 0, 1, 1, 0, 0, 0, 1.0])
     gan.tell(rows, wins, wins)
-    contexts, labels = _labelled(_grouped(gan._told))
+    contexts, labels = labelled(grouped(gan._told))
     np.testing.assert_allclose(gan._box_of(contexts)[:, 0], [0.0, 1.0, 2.0], atol=1e-9)
     assert labels.tolist() == [1.0, 0.0, 0.0]
 
@@ -78,7 +78,7 @@ def test_executions_told_apart_count_together():
     gan.ask(4, rng)
     gan.tell(np.array([[0.0, 0.3]]), np.ones(1), np.ones(1))
     gan.tell(np.array([[0.0, 0.3]]), np.zeros(1), np.zeros(1))
-    assert _labelled(_grouped(gan._told))[1].tolist() == [1.0]
+    assert labelled(grouped(gan._told))[1].tolist() == [1.0]
 
 
 def test_old_labels_are_forgotten():
@@ -87,7 +87,7 @@ def test_old_labels_are_forgotten():
     gan.tell(np.array([[0.0, 0.3]] * 2), np.ones(2), np.array([0.0, 1.0]))
     for _ in range(12):
         gan.tell(gan.ask(12, rng), np.zeros(12), np.zeros(12))
-    assert not _labelled(_grouped(gan._told))[1].any()
+    assert not labelled(grouped(gan._told))[1].any()
 
 
 def test_contexts_asked_for_one_by_one_are_those_of_a_batch():
@@ -128,3 +128,17 @@ def test_a_task_without_successes_is_refused():
         gan.tell(contexts, np.ones(3), np.full(3, np.nan))
     with pytest.raises(ValueError, match="noise must be above 0"):
         GoalGAN(noise=0.0)
+
+
+def test_episodes_are_grouped_in_the_order_of_a_full_sort():
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(-1, 2, size=(400, 3)) * np.where(rng.random((400, 1)) < 0.5, 1.0, 0.5)
+    rows = np.column_stack([contexts, rng.integers(2, size=400), np.zeros(400)])
+    wanted, counts = np.unique(contexts, axis=0, return_counts=True)
+    found = grouped(rows)
+    np.testing.assert_array_equal(found.contexts, wanted)
+    np.testing.assert_array_equal(found.counts, counts)
+    for context, rate, newest in zip(found.contexts, found.rates, found.newest, strict=True):
+        same = np.flatnonzero((contexts == context).all(axis=1))
+        assert rate == pytest.approx(rows[same, 3].mean())
+        assert newest == same[-1]

@@ -20,6 +20,7 @@ from selfpaced.deep.context_queue import ContextQueue
 from selfpaced.deep.success_rule import SuccessRule, checked_rule, success_of
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
+from selfpaced.spaces.constrained import Infeasible
 from selfpaced.spaces.space import checked_space
 from selfpaced.targets.target import Target
 
@@ -65,6 +66,12 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     `info`, which then has "episode_return" and "terminated", too. The function is called at every
     step, and its last answer counts. None: there are no successes. `check_context`: warn at the
     first reset if the environment did not take the context, or has overwritten it.
+
+    An environment refuses a context that cannot be played: its `reset` (or `apply`) raises
+    `Infeasible`, or returns an `info` in which "infeasible" is true. Then the reset is repeated at
+    the queued context that was accepted last; if there is none yet, at random ones that are not
+    near refused ones. A default context is drawn again from its target. `info` then has
+    "context_refused", by which curricula learn of it.
 
     Every `info` has the "context" of its episode, exactly as it was applied. After a step it also
     has "episode_return" and "episode_success" so far (nan if `info` has no such entry). Those of
@@ -160,17 +167,44 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         """
         if seed is not None:
             self._queue.seed(seed)
-        context = self._queue.next(None if options is None else options.get("context"))
-        if self._apply is None:
-            options = WatchedOptions({**(options or {}), "context": self._natural(context)})
-        else:
-            self._apply(self._natural(context))
         self._return = 0.0
-        observation, info = self.env.reset(seed=seed, options=options)
+        context = self._queue.next(None if options is None else options.get("context"))
+        known = self._queue.known_to_be_refused
+        begun = None if known else self._begun(context, seed, options)
+        while begun is None:
+            context = self._queue.instead_of_refused()
+            begun = self._begun(context, seed, options)
+        self._queue.accept()
+        observation, info = begun
+        refused = {"context_refused": True} if len(self.refused_contexts) else {}
+        return self._observed(observation), {**info, "context": context.copy(), **refused}
+
+    def _begun(
+        self, context: Array, seed: int | None, options: dict[str, Any] | None
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """What the environment's reset at `context` (d,) returns; None if it refuses the context.
+
+        It refuses by raising `Infeasible`, or by a true "infeasible" in its `info`.
+        """
+        try:
+            if self._apply is None:
+                options = WatchedOptions({**(options or {}), "context": self._natural(context)})
+            else:
+                self._apply(self._natural(context))
+            observation, info = self.env.reset(seed=seed, options=options)
+        except Infeasible:
+            return None
+        if info.get("infeasible", False):
+            return None
         if self._check_context:
             self._check_context = False
             self._warn_if_ignored(options, context)
-        return self._observed(observation), {**info, "context": context.copy()}
+        return observation, info
+
+    @property
+    def refused_contexts(self) -> Array:
+        """(k, d): the contexts that the environment refused in the last reset, in order."""
+        return self._queue.refused_contexts
 
     def _natural(self, context: Array) -> Any:
         """What the environment gets: a copy of the row, or the value that it stands for."""

@@ -23,7 +23,6 @@ from selfpaced.maths.arrays import Array, IntArray, check_at_least, mean_of_know
 from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.box import Box
 from selfpaced.maths.randomness import generator_state, restored_generator
-from selfpaced.spaces.constrained import feasible_rows
 from selfpaced.spaces.refusals import RefusedContexts
 from selfpaced.spaces.space import checked_space
 from selfpaced.targets.target import Target
@@ -63,6 +62,8 @@ class Curriculum:
     """The contexts that shall be mastered in the end; None if nobody has said."""
     episodes: int
     """Episodes finished so far."""
+    refusals: RefusedContexts
+    """Contexts that environments have refused."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Curriculum:
         self._ended: list[Episodes] = []  # since the last record
         self._records = 0
         self._flight: ContextsInFlight | None = None  # made with the first contexts
-        self._refused = None if context_space is None else RefusedContexts(context_space)
+        self.refusals = RefusedContexts(context_space)
         self._again = np.zeros((0, self._dimension))  # handed out before new ones, see below
 
     def __repr__(self) -> str:
@@ -121,28 +122,26 @@ class Curriculum:
             space = self.context_space
             return rows if space is None else space.check("contexts", rows)
 
-        refused = self._refused
-        if refused is None or len(refused) == 0:
-            return draw(n)
-        return feasible_rows(
-            draw, n, refused.allows, lambda k: refused.allowed_uniform(k, self._rng)
-        )
+        return self.refusals.rows_from(draw, n, self._rng)
 
-    def refused(self, environment_ids: Any) -> None:
+    def refused(self, environment_ids: Any, contexts: ArrayLike | None = None) -> None:
         """Take note that environments cannot play the oldest contexts that they have in flight.
 
         They get others by `next_contexts`. Nothing within 5% of each width of a refused context is
-        handed out again. The teacher is not told of an episode.
+        handed out again, and the teacher is not told. `contexts` (m, d): others that were refused.
         """
-        if self._refused is None:
-            raise ValueError(
-                "context_space must be given to a curriculum whose contexts are refused"
-            )
         ids = checked_ids(environment_ids)
-        contexts = self._played(ids)
-        if self._flight is not None and len(ids):
-            self._flight.drop_oldest(ids)
-            self._refused.add(contexts)
+        oldest = self._played(ids)
+        if len(ids):
+            self.refusals.add(oldest)
+            self._in_flight(0).drop_oldest(ids)
+        if contexts is not None and len(rows := np.asarray(contexts, dtype=float)):
+            self.refusals.add(rows)
+
+    def know_space(self, context_space: Box) -> None:
+        """Say which contexts exist, if that was not known when the curriculum was made."""
+        self.context_space = context_space
+        self.refusals.know_space(context_space)
 
     def expect_no_successes(self) -> None:
         """Raise a ValueError if the teacher needs successes, before anything is trained.
@@ -265,11 +264,12 @@ class Curriculum:
 
     def _described(self, episodes: Episodes) -> dict[str, Any]:
         """Rewards, successes and contexts since the last record."""
+        distribution = getattr(self.teacher, "context_distribution", None)
         found: dict[str, Any] = {
             "rollouts": self.episodes,
             "reward": float(episodes.returns.mean()),
             "success": mean_of_known(episodes.successes),
-            **described(getattr(self.teacher, "context_distribution", None), episodes.contexts),
+            **described(distribution, episodes.contexts, self.refusals),
         }
         threshold = getattr(self.teacher, "found_threshold", None)
         return found if threshold is None else {**found, "threshold": threshold}
@@ -285,7 +285,7 @@ class Curriculum:
             "in_flight.ids": ids,
             "in_flight.contexts": contexts,
             "again": self._again,
-            **({"refused": self._refused.contexts} if self._refused else {}),
+            **({"refused": self.refusals.contexts} if len(self.refusals) else {}),
             **prefixed("ended.", joined(self._ended)._asdict() if self._ended else {}),
             **prefixed("teacher.", self.teacher.state()),
         }
@@ -326,9 +326,8 @@ class Curriculum:
         self._rng, self.episodes, self._records = rng, episodes, records
         self._ended = [Episodes(**ended)] if ended else []
         self._flight = flight
-        if self.context_space is not None:
-            self._refused = RefusedContexts(self.context_space)
-            self._refused.add(np.array(state.get("refused", self._refused.contexts), dtype=float))
+        self.refusals = RefusedContexts(self.context_space)
+        self.refusals.contexts = np.array(state.get("refused", self.refusals.contexts))
         self._again = np.array(state.get("again", np.zeros((0, self._dimension))))
 
     def state_dict(self) -> dict[str, Any]:

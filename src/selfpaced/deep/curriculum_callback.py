@@ -104,7 +104,7 @@ class CurriculumCallback(BaseCallback):
             self.curriculum.expect_no_successes()
         self._environments = environments
         if self.curriculum.context_space is None:  # an error in another process is hard to read
-            self.curriculum.context_space = bounds
+            self.curriculum.know_space(bounds)
         # Another callback may have left contexts there, which this teacher did not choose.
         none_each = [np.zeros((0, 0))] * environments.num_envs
         self.curriculum.abandoned(self.curriculum.in_flight()[0])
@@ -124,7 +124,20 @@ class CurriculumCallback(BaseCallback):
             # are dropped before their first step.
             self._reset_environments()
         self._forget_cut_episodes()
+        self._note_refusals(range(self.training_env.num_envs))
         self._fill_to(self._ahead)
+
+    def _note_refusals(self, indices: Iterable[int]) -> None:
+        """Tell the curriculum which contexts the last resets of environments have refused."""
+        infos: list[dict[str, Any]] = getattr(self.training_env, "reset_infos", [])
+        for i in indices:
+            if i < len(infos) and infos[i].get("context_refused", False):
+                refused = self._environments.get_attr("refused_contexts", indices=i)[0]
+                # The first was in flight, unless an earlier reset has cut its episode short.
+                flying, contexts = self.curriculum.in_flight()
+                mine = contexts[flying == i]
+                oldest = len(mine) > 0 and np.array_equal(mine[0], refused[0])
+                self.curriculum.refused([i] if oldest else [], refused[1:] if oldest else refused)
 
     def _forget_cut_episodes(self) -> None:
         """Forget contexts of episodes that a reset has cut short.
@@ -182,6 +195,7 @@ class CurriculumCallback(BaseCallback):
         ended = np.flatnonzero(self.locals["dones"])
         if ended.size:
             self._finish(ended, [self.locals["infos"][i] for i in ended])
+            self._note_refusals(ended.tolist())
             self._queue(ended.tolist())  # each took one when it was reset
         return True
 

@@ -35,8 +35,10 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
 
     From here on `envs` is used as before. When an episode ends, the teacher is told of it and
     chooses the environment's next context. `infos` then has "episode", with arrays (n,) of the
-    returns "r", lengths "l", "success" and "context" (n, d) of the episodes that ended; the mask
-    "_episode" says which did. To evaluate, use `measure_on_target` with environments of its own.
+    returns "r", lengths "l", "success" and "context" (n, d) of the episodes that ended, and
+    "replaced", which is True where the environment had refused the teacher's context (see
+    `ContextualEnv`); the mask "_episode" says which ended. To evaluate, use `measure_on_target`
+    with environments of its own.
 
     `env`: a `SyncVectorEnv` or `AsyncVectorEnv` of `ContextualEnv`s, or, with `apply`, any other.
     `teacher`: a configuration, or a teacher that is started already. `target`: the contexts that
@@ -82,6 +84,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         self._waiting = np.zeros(n, dtype=np.int64)  # contexts that environments hold and await
         self._playing = np.zeros(n, dtype=bool)  # an episode is under way
         self._from_teacher = np.zeros(n, dtype=bool)  # and the teacher chose its context
+        self._replaced = np.zeros(n, dtype=bool)  # the environment has refused what was chosen
         self._resetting = np.zeros(n, dtype=bool)  # the next step is a reset (NEXT_STEP)
         self._returns, self._lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._channel.clear()
@@ -113,7 +116,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         if not chosen_here:
             self._fill(rows, self._ahead + 1 if self._channel.holds_many else 1)
         observations, infos = self.env.reset(seed=seed, options=given or None)
-        self._begin(mask, from_teacher=not chosen_here)
+        self._begin(mask, infos, from_teacher=not chosen_here)
         self._fill(rows, self._ahead)
         return observations, infos
 
@@ -122,7 +125,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         begun = self._resetting
         if begun.any():  # NEXT_STEP: their actions were ignored, and a new episode has begun
-            self._begin(begun, from_teacher=True)
+            self._begin(begun, infos, from_teacher=True)
         counted = self._playing & ~begun
         self._returns[counted] += as_numpy(rewards)[counted]
         self._lengths[counted] += 1
@@ -133,7 +136,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
             infos = self._finish(np.flatnonzero(done), ended, infos)
         return observations, rewards, terminated, truncated, infos
 
-    def _begin(self, mask: BoolArray, *, from_teacher: bool) -> None:
+    def _begin(self, mask: BoolArray, infos: dict[str, Any], *, from_teacher: bool) -> None:
         """Take note that the environments in `mask` (n,) have begun episodes."""
         self._playing = self._playing | mask
         self._from_teacher = np.where(mask, from_teacher, self._from_teacher)
@@ -142,6 +145,20 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         self._lengths = np.where(mask, 0, self._lengths)
         if from_teacher:
             self._waiting = self._waiting - mask
+            self._note_refusals(mask, infos)
+
+    def _note_refusals(self, mask: BoolArray, infos: dict[str, Any]) -> None:
+        """Tell the curriculum which of the contexts in `mask` (n,) were refused, and others."""
+        self._replaced = self._replaced & ~mask
+        if "context_refused" not in infos or not self._channel.holds_many:
+            return
+        refused = mask & as_numpy(infos["context_refused"]).astype(bool)
+        rows = np.flatnonzero(refused)
+        if rows.size:
+            others = [contexts[1:] for contexts in self._channel.refused_contexts(rows)]
+            self.curriculum.refused(rows, np.concatenate(others))
+            self._from_teacher = self._from_teacher & ~refused  # they play what was accepted before
+            self._replaced = self._replaced | refused
 
     def _finish(self, rows: IntArray, ended: BoolArray, infos: dict[str, Any]) -> dict[str, Any]:
         """Tell the teacher of the episodes that ended in `rows` (k,); return `infos` with them."""
@@ -157,7 +174,7 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
         if same_step:  # they have begun their next episodes
             over = np.zeros(self.num_envs, dtype=bool)
             over[rows] = True
-            self._begin(over, from_teacher=True)
+            self._begin(over, infos, from_teacher=True)
             self._fill(rows, self._ahead)
         else:
             self._playing[rows] = False
@@ -186,9 +203,11 @@ class CurriculumVectorEnv(gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any
             "r": np.zeros(n),
             "l": np.zeros(n, dtype=np.int64),
             "success": np.zeros(n),
+            "replaced": np.zeros(n, dtype=bool),
             "context": np.zeros((n, 0 if space is None else space.dimension)),
         }
         found["r"][rows], found["l"][rows] = returns, self._lengths[rows]
+        found["replaced"][rows] = self._replaced[rows]
         found["success"][rows] = successes
         return found
 

@@ -24,10 +24,10 @@ def measure_on_target(
     """Returns and successes of at least `episodes` episodes on contexts of the target.
 
     `env`: a vector environment of the same kind as the one that is learned in, but not that one,
-    whose episodes would be cut short. `act`: actions for a batch of observations. Every
-    environment plays equally many episodes, so that short ones do not count more often. `seed`:
-    of the contexts and of the environments. `arguments`: those of `CurriculumVectorEnv`, such as
-    `apply` and `success`.
+    whose episodes would be cut short. Contexts that it refuses are left out. `act`: actions for a
+    batch of observations. Every environment plays equally many episodes, so that short ones do not
+    count more often. `seed`: of the contexts and of the environments. `arguments`: those of
+    `CurriculumVectorEnv`, such as `apply` and `success`.
     """
     check_at_least("episodes", episodes, 1)
     if isinstance(env, CurriculumVectorEnv):
@@ -42,7 +42,8 @@ def measure_on_target(
         observations, _, _, _, infos = envs.step(act(observations))
         if "_episode" not in infos:
             continue
-        rows = np.flatnonzero(infos["_episode"] & (counts < each))
+        counted = infos["_episode"] & ~infos["episode"]["replaced"]  # on the feasible part only
+        rows = np.flatnonzero(counted & (counts < each))
         returns[rows, counts[rows]] = infos["episode"]["r"][rows]
         successes[rows, counts[rows]] = infos["episode"]["success"][rows]
         counts[rows] += 1

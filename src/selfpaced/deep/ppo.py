@@ -183,7 +183,7 @@ class PPOTraining:
         drawn = [info["context"] for info in ended]
         if not drawn:
             drawn = np.concatenate(self._curriculum.waiting_contexts)
-        found = described(contexts, np.array(drawn))
+        found = described(contexts, np.array(drawn), self._curriculum.curriculum.refusals)
         if not isinstance(contexts, Gaussian) or not isinstance(target, Gaussian):
             return found
         return {**found, "kl_to_target": contexts.kl(target)}

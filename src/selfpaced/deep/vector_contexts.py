@@ -31,6 +31,10 @@ class ContextChannel(Protocol):
         """Remove contexts that others have left."""
         ...
 
+    def refused_contexts(self, ids: IntArray) -> list[Array]:
+        """For each of the environments `ids` the contexts that its last reset has refused."""
+        ...
+
 
 class SyncChannel:
     """To `ContextualEnv`s in this process, as in a `SyncVectorEnv`."""
@@ -51,6 +55,10 @@ class SyncChannel:
         """Empty the queues."""
         for env in self._environments:
             env.set_wrapper_attr("waiting_contexts", np.zeros((0, 0)))
+
+    def refused_contexts(self, ids: IntArray) -> list[Array]:
+        """For each of the environments `ids` the contexts (k, d) that its last reset refused."""
+        return [self._environments[i].get_wrapper_attr("refused_contexts") for i in ids.tolist()]
 
 
 class AsyncChannel:
@@ -83,6 +91,11 @@ class AsyncChannel:
         """Empty the queues."""
         self._env.set_attr("waiting_contexts", np.zeros((0, 0)))
 
+    def refused_contexts(self, ids: IntArray) -> list[Array]:
+        """For each of the environments `ids` the contexts (k, d) that its last reset refused."""
+        found = self._env.get_attr("refused_contexts")
+        return [found[i] for i in ids.tolist()]
+
 
 class FunctionChannel:
     """To a vector environment of another kind, by a function of its own."""
@@ -99,6 +112,10 @@ class FunctionChannel:
 
     def clear(self) -> None:
         """Do nothing: the next context replaces what is there."""
+
+    def refused_contexts(self, ids: IntArray) -> list[Array]:
+        """None: such an environment must play every context that it is given."""
+        return [np.zeros((0, 0)) for _ in ids]
 
 
 def channel_to(env: Any, apply: ApplyToRows | None) -> ContextChannel:

@@ -77,7 +77,7 @@ class EpisodicTraining:
             "reward": float(samples.rewards.mean()) - self._problem.reward_shift,
             "success": mean_of_known(samples.successes),
             "entropy": self.policy.entropy,
-            **described(contexts, samples.contexts),
+            **described(contexts, samples.contexts, self._refused),
             **diagnostics,
             **metrics,
         }
@@ -187,19 +187,21 @@ def refused_rows(task: Task, rows: int) -> BoolArray:
     return np.zeros(rows, dtype=bool) if refused is None else np.asarray(refused, dtype=bool)
 
 
-def described(distribution: Gaussian | Particles | None, drawn: Array) -> dict[str, Any]:
-    """Where the contexts are, for a record: mean and covariance.
+def described(
+    distribution: Gaussian | Particles | None, drawn: Array, refused: RefusedContexts
+) -> dict[str, Any]:
+    """Where the contexts are, for a record: mean and covariance; and some that were refused.
 
     They are those of the `distribution` if there is one. Otherwise they are those of the contexts
     `drawn` (n, d), and a few of these contexts are recorded, too. Particles are recorded as some
-    of their contexts.
+    of their contexts, without those that are never played.
     """
     if isinstance(distribution, Gaussian):
         mean, covariance, sample = distribution.mean, distribution.covariance, {}
     elif distribution is not None:
         mean, covariance = distribution.mean, distribution.covariance
         places = distribution.contexts
-        places = places[distribution.space.feasible(places)]
+        places = places[distribution.space.feasible(places) & refused.allows(places)]
         few = places[:: max(1, len(places) // SAMPLED_PARTICLES)][:SAMPLED_PARTICLES]
         sample = {"context_sample": few.round(6).tolist()}
     else:
@@ -207,7 +209,8 @@ def described(distribution: Gaussian | Particles | None, drawn: Array) -> dict[s
         covariance = (drawn - mean).T @ (drawn - mean) / len(drawn)
         few = drawn[:: max(1, len(drawn) // SAMPLED_CONTEXTS)][:SAMPLED_CONTEXTS]
         sample = {"context_sample": few.round(6).tolist()}
-    return {"context_mean": mean.tolist(), "context_covariance": covariance.tolist(), **sample}
+    moments = {"context_mean": mean.tolist(), "context_covariance": covariance.tolist()}
+    return {**moments, **sample, **refused.described()}
 
 
 def checked_samples(samples: Samples, task: Task) -> Samples:

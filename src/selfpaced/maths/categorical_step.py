@@ -15,6 +15,7 @@ Probabilities are passed as logarithms.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from selfpaced.maths.arrays import Array
 
 STEPS = 15  # at most, by which the KL is brought to its bound
 CLOSE, AIMED = 0.99, 0.995  # shares of the bound: where to stop, and where to aim
+RESOLVED = 1e-3  # share of s within which it is not searched any further
 NEWTON = 20  # steps, at most, for the least c that reaches the threshold
 ACCURACY = 1e-3  # of the threshold, as a share of the values' range
 LARGEST_C = 1e6  # beyond it all probability is on the most valuable tasks
@@ -66,31 +68,57 @@ def step_to_target(
 
     Where no p' within the KL bound reaches the threshold, the result is the one of highest value.
     """
-    pull, c = log_mu - log_p, 0.0
+    pull, powers, c = log_mu - log_p, powers_of(values), 0.0
 
     def at(s: float) -> Array:
         nonlocal c  # neighbouring s have neighbouring c
-        found, c = reaching(tilted(log_p, s * pull), values, threshold, c)
+        found, c = reaching(tilted(log_p, s * pull), powers, threshold, c)
         return found
 
-    if kl(at(0.0), log_p) > epsilon:
+    nearest = at(0.0)
+    if kl(nearest, log_p) > epsilon:
         return step_by_alpha(log_p, log_mu, values, 0.0, epsilon)
-    return _furthest(at, log_p, epsilon)
+    return _furthest(at, nearest, log_p, epsilon)
 
 
 def step_towards(log_p: Array, log_aim: Array, epsilon: float) -> Array:
     """(K,): the blend p^(1 - s) aim^s nearest to the aim with KL(p' || p) <= epsilon."""
     pull = log_aim - log_p
-    return _furthest(lambda s: tilted(log_p, s * pull), log_p, epsilon)
+    return _furthest(lambda s: tilted(log_p, s * pull), log_p, log_p, epsilon)
 
 
-def _furthest(at: Callable[[float], Array], log_p: Array, epsilon: float) -> Array:
-    """`at(s)` for the largest s in [0, 1] with KL(at(s) || p) <= epsilon."""
+def _furthest(at: Callable[[float], Array], nearest: Array, log_p: Array, epsilon: float) -> Array:
+    """`at(s)` for the largest s in [0, 1] with KL(at(s) || p) <= epsilon, or just below it.
+
+    `nearest` is at(0), which is within the bound. The root of the KL is nearly linear in s, so s
+    is found by false position. Where one end of the interval stays, its value is halved
+    (the Illinois method), so that the interval shrinks from both ends.
+    """
     whole = at(1.0)
-    far = kl(whole, log_p)
-    if far <= epsilon:
+    if kl(whole, log_p) <= epsilon:
         return whole
-    return _on_the_bound(at, log_p, epsilon, float(np.sqrt(epsilon / far)), 2.0)
+    aim = np.sqrt(AIMED * epsilon)
+
+    def missed_by(found: Array) -> float:
+        return float(np.sqrt(max(kl(found, log_p), 0.0)) - aim)
+
+    low, below, high, above = 0.0, missed_by(nearest), 1.0, missed_by(whole)
+    found, moved = nearest, 0  # -1 if the lower end moved last, 1 if the upper one did
+    for _ in range(STEPS):
+        if below >= 0.0 or high - low < RESOLVED * high:
+            break
+        s = low - below * (high - low) / (above - below)
+        there = at(s)
+        miss = missed_by(there)
+        if (aim + miss) ** 2 <= epsilon:
+            low, below, found = s, miss, there
+            if (aim + miss) ** 2 >= CLOSE * epsilon:
+                break
+            above, moved = (above / 2 if moved == -1 else above), -1
+        else:
+            high, above = s, miss
+            below, moved = (below / 2 if moved == 1 else below), 1
+    return found
 
 
 def _on_the_bound(
@@ -120,31 +148,48 @@ def _on_the_bound(
     return found
 
 
+class Powers(NamedTuple):
+    """Values of tasks minus the best one, so that no exponential overflows, and their powers."""
+
+    best: float
+    """The largest value."""
+    values: Array
+    """(K,): the values minus the best one."""
+    columns: Array
+    """(K, 3): these to the powers 0, 1 and 2, whose weighted sums are total, mean and variance."""
+
+
+def powers_of(values: Array) -> Powers:
+    """The `values` (K,), prepared for `reaching`."""
+    best = float(values.max())
+    lower = values - best
+    return Powers(best, lower, np.stack([np.ones(len(lower)), lower, lower * lower], axis=1))
+
+
 def reaching(
-    log_q: Array, values: Array, threshold: float, start: float = 0.0
+    log_q: Array, powers: Powers, threshold: float, start: float = 0.0
 ) -> tuple[Array, float]:
     """q_k exp(c V_k), normalised, with the least c >= 0 whose expected value is `threshold`; and c.
 
-    The search for c begins at `start`. Where even the most valuable task is worth less than the
+    Newton's method begins at c = `start`. Where even the most valuable task is worth less than the
     threshold, all probability goes to such tasks.
     """
-    if np.exp(log_q) @ values >= threshold:
+    lower, wanted = powers.values, threshold - powers.best
+    if np.exp(log_q) @ lower >= wanted:
         return log_q, 0.0
-    if values.max() <= threshold:
-        return tilted(log_q, LARGEST_C * (values - values.max())), start
+    if wanted >= 0.0:
+        return tilted(log_q, LARGEST_C * lower), start
     c, low, high = start, 0.0, LARGEST_C
-    near, squares = ACCURACY * float(np.ptp(values)), values * values
+    near = -ACCURACY * float(lower.min())
     logs, total = log_q, 1.0
     for _ in range(NEWTON):
-        logs = log_q + c * values
-        logs -= logs.max()
-        shares = np.exp(logs)
-        total = float(shares.sum())
-        mean = float(shares @ values) / total
-        if abs(mean - threshold) < near:
+        logs = log_q + c * lower
+        total, first, second = (np.exp(logs) @ powers.columns).tolist()
+        mean = first / total
+        if abs(mean - wanted) < near:
             break
-        low, high = (c, high) if mean < threshold else (low, c)
-        variance = float(shares @ squares) / total - mean**2
-        step = (threshold - mean) / variance if variance > 1e-12 else np.inf
+        low, high = (c, high) if mean < wanted else (low, c)
+        variance = second / total - mean**2
+        step = (wanted - mean) / variance if variance > 1e-12 else np.inf
         c = c + step if low < c + step < high else (low + min(high, 2 * low + 10.0)) / 2
     return logs - np.log(total), c

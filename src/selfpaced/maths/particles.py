@@ -13,8 +13,10 @@ import scipy
 
 from selfpaced.maths.arrays import Array, frozen
 from selfpaced.maths.box import Box
+from selfpaced.maths.nearest import nearest_rows
 
-TRIES = 30  # draws of an infeasible context before a particle's own place is taken
+TRIES = 30  # draws of an infeasible context before the nearest of some feasible ones is taken
+CANDIDATES = 500  # feasible contexts among which the nearest one is looked for
 Draw = Callable[[int, np.random.Generator], Array]
 """A function that draws n contexts (n, d)."""
 
@@ -62,7 +64,11 @@ class Particles:
         return apart.T @ apart / len(apart) + noise
 
     def sample(self, n: int, rng: np.random.Generator, box: Box | None = None) -> Array:
-        """(n, d): feasible contexts; `box` must be the space itself, if it is given."""
+        """(n, d): feasible contexts; `box` must be the space itself, if it is given.
+
+        An infeasible draw is drawn again, around any particle. If nearly all particles are inside
+        an obstacle, that does not end: then the nearest of some feasible contexts is taken.
+        """
         if self.draw is not None:
             return self.draw(n, rng)
         chosen = rng.integers(len(self.places), size=n)
@@ -75,7 +81,10 @@ class Particles:
                 self.places[rng.integers(len(self.places), size=bad.size)], rng
             )
         bad = np.flatnonzero(~self.space.feasible(contexts))
-        contexts[bad] = self.space.uniform(len(bad), rng)  # feasible, wherever it is
+        if bad.size:
+            free = self.space.uniform(CANDIDATES, rng)
+            nearest = nearest_rows(self.space.embed(contexts[bad]), self.space.embed(free))
+            contexts[bad] = free[nearest]
         return contexts
 
     def _around(self, places: Array, rng: np.random.Generator) -> Array:

@@ -22,6 +22,11 @@ BINS = 40  # bins of a histogram
 MOST_NAMES = 12  # categories that an axis can name
 PALETTE = ("#fde725", "#7ad151", "#22a884", "#2a788e", "#414487", "#440154")  # first to last
 TARGET = "#D55E00"  # colour of the target
+NOT_PLAYED: dict[str, dict[str, Any]] = {  # look of contexts that cannot be played
+    "cannot be played": {"color": "0.75", "markersize": 3, "markeredgewidth": 0.6},
+    "refused": {"color": "0.25", "markersize": 4, "markeredgewidth": 0.9},
+}
+ABOVE = 1.04  # height at which they are drawn above densities, which end at 1
 
 
 def ellipse(mean: Array, covariance: Array) -> tuple[Array, Array]:
@@ -64,12 +69,24 @@ def sample_of(record: Record, dimension: int) -> Array | None:
     return np.array(record["context_sample"], dtype=float).reshape(-1, dimension)
 
 
+def not_played(record: Record, info: ExperimentInfo) -> dict[str, Array]:
+    """Contexts (k, d) that cannot be played, by what figures call them.
+
+    Those that the space excludes were known before; those that the task or the environment has
+    refused until this `record` were found out.
+    """
+    refused = np.array(record.get("context_refused", []), dtype=float).reshape(-1, len(info.low))
+    excluded = refused[:0] if info.infeasible is None else info.infeasible
+    both = {"cannot be played": excluded, "refused": refused}
+    return {name: contexts for name, contexts in both.items() if len(contexts)}
+
+
 def evolution(run: StoredRun, info: ExperimentInfo, title: str) -> Any | None:
     """A figure of the contexts at some iterations, with the target; None without contexts.
 
     Two context dimensions are drawn as ellipses, or as points where no Gaussian describes the
     contexts. Otherwise each dimension has a panel of densities, with such points as short lines
-    below them.
+    below them. In one or two dimensions crosses show what cannot be played.
     """
     records = shown_records(run, info)
     if not records:
@@ -77,7 +94,7 @@ def evolution(run: StoredRun, info: ExperimentInfo, title: str) -> Any | None:
     colours = [PALETTE[i * len(PALETTE) // len(records)] for i in range(len(records))]
     dimension = len(info.low)
     if dimension == 2:
-        figure = new_figure(4.6, 3.6)
+        figure = new_figure(5.4 if not_played(records[-1], info) else 4.6, 3.6)
         _places(figure.subplots(), records, colours, info)
     else:
         figure = new_figure(min(9.0, 3.2 * dimension + 1.2), 3.0)
@@ -105,13 +122,16 @@ def _places(axes: Any, records: list[Record], colours: list[str], info: Experime
             continue
         x, y = ellipse(np.array(record["context_mean"]), np.array(record["context_covariance"]))
         axes.fill(x, y, facecolor=colour, alpha=0.45, edgecolor=colour, label=label)
-    if info.infeasible is not None:
-        look = {"color": "0.75", "markersize": 3, "markeredgewidth": 0.6, "zorder": 0}
-        axes.plot(*info.infeasible.T, "x", label="cannot be played", **look)
+    crosses = not_played(records[-1], info)
+    for name, contexts in crosses.items():
+        axes.plot(*contexts.T, "x", label=name, zorder=0, **NOT_PLAYED[name])
     _target_place(axes, info, label="target")
     margin = 0.03 * (info.high - info.low)
     _frame(axes, info, margin)
-    axes.legend(frameon=False, fontsize=7, loc="best")
+    if crosses:  # they are everywhere, so no place inside is free
+        axes.figure.legend(loc="outside right center", frameon=False, fontsize=7)
+    else:
+        axes.legend(frameon=False, fontsize=7, loc="best")
 
 
 def _target_place(axes: Any, info: ExperimentInfo, label: str | None = None) -> None:
@@ -155,6 +175,10 @@ def _densities(
     else:
         curve = histogram(target_points(info)[:, k], *ends)
     axes.plot(*curve, color=TARGET, lw=1.6, label="target")
+    if len(info.low) == 1:  # with more dimensions, no single one says what cannot be played
+        for name, contexts in not_played(records[-1], info).items():
+            heights = np.full(len(contexts), ABOVE)
+            axes.plot(contexts[:, 0], heights, "x", label=name, **NOT_PLAYED[name])
     axes.set(xlim=ends, yticks=[], ylim=(-below, 1.08))
     axes.set_xlabel(info.context_names[k], parse_math=False)
     _name_categories(axes.set_xticks, k, info)

@@ -29,7 +29,7 @@ from selfpaced.store.files import DamageWarning, file_bytes, json_object, plain,
 from selfpaced.store.locking import Locked
 from selfpaced.store.packed_policies import compact, pack_policies, unpack_policy
 from selfpaced.store.reading import StoredRun, check_run, finished_iterations, recorded_iterations
-from selfpaced.store.records import checked_record, with_nan
+from selfpaced.store.records import CONTEXT_ROWS, checked_record, with_nan
 from selfpaced.store.spec import CODE_KEYS, ask_for, run_folder
 from selfpaced.store.writing import RunWriter
 from selfpaced.types import AnyArray, Record
@@ -204,7 +204,7 @@ def _pack_group(
             for r in row
             if name in r
         }
-        if name == "context_sample":  # figures draw those of the first seeds only
+        if name in CONTEXT_ROWS:  # figures draw those of the first seeds only
             found = {(i, k): value for (i, k), value in found.items() if i < SHOWN_SEEDS}
         values = _stacked(found, (len(runs), len(kept)))
         columns[f"metric.{name}"] = compact(values, exact=name in EXACT)
@@ -267,10 +267,9 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
             for name, values, is_known in columns_of_run:
                 if is_known[k]:
                     record[name] = values[k]
-            if "context_sample" in record:
-                record["context_sample"] = [
-                    row for row in record["context_sample"] if not math.isnan(row[0])
-                ]
+            for name in CONTEXT_ROWS:
+                if name in record:
+                    record[name] = [row for row in record[name] if not math.isnan(row[0])]
             if len(record) > 1:
                 records.append(checked_record(record))
         paths = columns.get("trajectories")

@@ -17,6 +17,7 @@ from selfpaced.types import AnyArray, Record
 MEASURED = ("rollouts", "target_success", "target_reward", "success_at_mean", "reward_at_mean")
 SHOWN = ("iteration", "target_success", "target_reward")  # what tables show of a record
 ENTRY = re.compile(rb'"(?:%s)": [^,}]*' % "|".join(SHOWN).encode())  # one of them, with its value
+CONTEXT_ROWS = ("context_sample", "context_refused")  # entries of a record that are contexts
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
 PLAIN_KINDS = frozenset((float, int, list))  # types of values that need no translation
 FLOAT: frozenset[type] = frozenset((float,))
@@ -65,8 +66,8 @@ def with_nan(record: dict[str, Any]) -> dict[str, Any]:
 def checked_record(record: Record) -> Record:
     """Return `record` if its values are numbers; raise a ValueError otherwise.
 
-    What begins with "context" may be lists of numbers. The contexts' mean, covariance and sample
-    must have one number of dimensions.
+    What begins with "context" may be lists of numbers. The contexts' mean and covariance, and the
+    rows of contexts, must have one number of dimensions.
     """
     iteration = record.get("iteration")
     if type(iteration) is not int or not 0 <= iteration < LARGEST_NUMBER:
@@ -82,7 +83,7 @@ def checked_record(record: Record) -> Record:
             raise ValueError(f"context_mean of iteration {iteration} must be a list of numbers")
         if "context_covariance" in record and _length(record, "context_covariance") != d:
             raise ValueError(f"context_covariance of iteration {iteration} must be {d} by {d}")
-        for name in ("context_covariance", "context_sample"):
+        for name in ("context_covariance", *CONTEXT_ROWS):
             if not _has_rows(record.get(name, []), d):
                 raise ValueError(f"{name} of iteration {iteration} must have rows of {d} numbers")
     return record

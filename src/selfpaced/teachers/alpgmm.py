@@ -11,6 +11,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, check_at_least
 from selfpaced.maths.box import Box
 from selfpaced.maths.mixture import Mixture, fit_mixtures
+from selfpaced.maths.nearest import nearest_rows
 from selfpaced.spaces.space import checked_space
 from selfpaced.targets.target import Target
 from selfpaced.teachers.episodes import JudgedBy, RecentEpisodes, check_judged_by, episode_values
@@ -141,12 +142,10 @@ class ALPGMMTeacher(StartedTeacher):
         values = episode_values(judged_by, rewards, successes, "ALP-GMM", self._option)
         if len(values) == 0:
             return
-        from scipy.spatial import KDTree  # takes a moment to load
-
         places = self._box.embed(contexts)
         progress = np.zeros(len(values))
         if len(self._earlier):
-            nearest = KDTree(self._earlier.contexts).query(places)[1]
+            nearest = nearest_rows(places, self._earlier.contexts)
             progress = np.abs(values - self._earlier.values[nearest])
         self._earlier.add(places, values)
         self._progress.add(places, progress)

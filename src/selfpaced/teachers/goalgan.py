@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_positive
+from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.box import Box
 from selfpaced.targets.target import Target
+from selfpaced.teachers.difficulty_labels import GroupedEpisodes, grouped, labelled
 from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.feasible_teacher import feasible_only, ordered_space
 from selfpaced.teachers.request_batching import RequestBatcher
@@ -25,11 +26,11 @@ from selfpaced.types import State, part_of, prefixed
 OLD = 0.2  # share of a batch on contexts that were solved before
 AT_ONCE = 10  # smaller requests are served from a batch of this size, so that no share rounds to 0
 FRESH = 0.4  # fresh contexts per remaining row of a batch; each is tried twice, some four times
-EASY, HARD = 0.9, 0.1  # success rates between which a context is of intermediate difficulty
 APART = 0.01  # least distance of two remembered contexts, as a share of the box's diagonal
 REMEMBERED_ASKS = 10  # last batches whose contexts train the GAN
 BATCH = 64  # rows of one training step
 LEARNING_RATE = 1e-3
+REMEMBERED_SQUARES, TINY = 0.99, 1e-8  # RMSProp: share of the mean that stays; least divisor
 GENERATOR, DISCRIMINATOR = (256, 256), (128, 128)  # hidden units
 
 
@@ -88,7 +89,7 @@ class GoalGANTeacher(StartedTeacher):
 
     def __repr__(self) -> str:
         where = "contexts over the whole space"
-        contexts, labels = _labelled(_grouped(self._told))
+        contexts, labels = labelled(grouped(self._told))
         if labels.any():
             mean = self._box_of(contexts[labels > 0].mean(axis=0)).round(4).tolist()
             where = f"intermediate difficulty around {mean}"
@@ -108,10 +109,10 @@ class GoalGANTeacher(StartedTeacher):
             gan = self._gan = _GAN(self._box.dimension, rng)
             uniform = rng.uniform(-1, 1, size=(self._config.first_steps * BATCH, gan.dimension))
             gan.train(uniform, np.ones(len(uniform)), self._config.first_steps, rng)
-        told = _grouped(self._told)
+        told = grouped(self._told)
         self._remember_solved(told)
         if self._asked and self._asked % self._config.train_every == 0:
-            contexts, labels = _labelled(told)
+            contexts, labels = labelled(told)
             if labels.any():
                 gan.train(contexts, labels, self._config.steps, rng)
         self._asked += 1
@@ -148,7 +149,7 @@ class GoalGANTeacher(StartedTeacher):
         noise = 2 * self._config.noise * rng.standard_normal(contexts.shape)  # [-1, 1] is 2 wide
         return np.clip(contexts + noise, -1, 1)
 
-    def _remember_solved(self, told: "_Told") -> None:
+    def _remember_solved(self, told: GroupedEpisodes) -> None:
         """Remember contexts that were solved every time and lie apart from those remembered."""
         # Only contexts with an episode since the last batch can be new here. Their earlier episodes
         # count too: a context's second episode may end long after its first.
@@ -194,45 +195,17 @@ class GoalGANTeacher(StartedTeacher):
             self._gan.restore(networks)
 
 
-class _Told(NamedTuple):
-    """Episodes grouped by context."""
-
-    contexts: Array  # (k, d): all different
-    rates: Array  # (k,): success rate of each
-    counts: IntArray  # (k,): episodes of each
-    newest: IntArray  # (k,): row of its last episode
-
-
-def _grouped(rows: Array) -> _Told:
-    """Episodes in rows (n, d + 2) of context, success and batch number, grouped by context."""
-    if len(rows) == 0:
-        none = np.zeros(0, dtype=np.int64)
-        return _Told(rows[:, :-2], np.zeros(0), none, none)
-    order = np.lexsort(rows[:, -3::-1].T)  # sorted; equal contexts in the order of rows
-    contexts = rows[order, :-2]
-    starts = np.flatnonzero(np.r_[True, (contexts[1:] != contexts[:-1]).any(axis=1)])
-    ends = np.r_[starts[1:], len(rows)]
-    counts = ends - starts
-    rates = np.add.reduceat(rows[order, -2], starts) / counts
-    return _Told(contexts[starts], rates, counts, order[ends - 1])
-
-
-def _labelled(told: _Told) -> tuple[Array, Array]:
-    """Contexts tried at least twice, and labels: 1 for intermediate difficulty, else 0."""
-    often = told.counts >= 2
-    labels = (told.rates > HARD) & (told.rates < EASY)
-    return told.contexts[often], labels[often].astype(float)
-
-
 class _Network(NamedTuple):
-    """A network with all weights in one tensor: the optimiser makes a dozen calls per tensor."""
+    """A network with all weights in one tensor, so that a step of RMSProp is a few calls."""
 
     weights: Any
     shapes: list[tuple[int, int]]  # of the layers' parameters: matrix, bias, matrix, bias, ...
+    squares: Any  # running mean of the squared gradients
+    steps: Any  # training steps so far
 
 
 class _GAN:
-    """The least-squares GAN: generator and discriminator, each with its RMSProp optimiser."""
+    """The least-squares GAN: generator and discriminator, which learn by RMSProp."""
 
     def __init__(self, dimension: int, rng: np.random.Generator) -> None:
         import torch  # takes seconds to load
@@ -241,10 +214,6 @@ class _GAN:
         self._torch: Any = torch
         self._generator = self._network((dimension, *GENERATOR, dimension), rng)
         self._discriminator = self._network((dimension, *DISCRIMINATOR, 1), rng)
-        self._optimisers = [
-            torch.optim.RMSprop([network.weights], lr=LEARNING_RATE)
-            for network in (self._generator, self._discriminator)
-        ]
 
     def generate(self, n: int, rng: np.random.Generator) -> Array:
         """(n, d): generated contexts in [-1, 1]^d."""
@@ -261,7 +230,6 @@ class _GAN:
         noise = self._noise(2 * steps * BATCH, rng).reshape(steps, 2, BATCH, self.dimension)
         data, wanted = self._tensor(contexts), self._tensor(2 * labels - 1)
         minus_one = -self._torch.ones(BATCH)
-        for_generator, for_discriminator = self._optimisers
         with _one_thread(self._torch):
             for step in range(steps):
                 chosen = self._torch.from_numpy(rows[step])
@@ -269,14 +237,19 @@ class _GAN:
                     generated = self._generated(noise[step, 0])
                 both = self._torch.cat([data[chosen], generated])
                 miss = self._scores(both) - self._torch.cat([wanted[chosen], minus_one])
-                self._descend(for_discriminator, 2 * (miss**2).mean())
+                self._descend(self._discriminator, 2 * (miss**2).mean())
                 miss = self._scores(self._generated(noise[step, 1])) - 1
-                self._descend(for_generator, (miss**2).mean())
+                self._descend(self._generator, (miss**2).mean())
 
-    def _descend(self, optimiser: Any, loss: Any) -> None:
-        optimiser.zero_grad()
-        loss.backward(inputs=optimiser.param_groups[0]["params"])
-        optimiser.step()
+    def _descend(self, network: _Network, loss: Any) -> None:
+        """One step of RMSProp, with the arithmetic of torch's own and fewer calls around it."""
+        weights, squares = network.weights, network.squares
+        (gradient,) = self._torch.autograd.grad(loss, [weights])
+        with self._torch.no_grad():
+            squares.mul_(REMEMBERED_SQUARES)
+            squares.addcmul_(gradient, gradient, value=1 - REMEMBERED_SQUARES)
+            weights.addcdiv_(gradient, squares.sqrt().add_(TINY), value=-LEARNING_RATE)
+            network.steps.add_(1.0)
 
     def _generated(self, noise: Any) -> Any:
         return self._torch.tanh(self._forward(self._generator, noise, self._torch.relu))
@@ -302,7 +275,8 @@ class _GAN:
             for shape in ((inputs, outputs), (1, outputs)):
                 shapes.append(shape)
                 weights.append(rng.uniform(-bound, bound, shape).ravel())
-        return _Network(self._tensor(np.concatenate(weights)).requires_grad_(), shapes)
+        flat = self._tensor(np.concatenate(weights)).requires_grad_()
+        return _Network(flat, shapes, self._torch.zeros_like(flat), self._torch.tensor(0.0))
 
     def _noise(self, n: int, rng: np.random.Generator) -> Any:
         return self._tensor(rng.standard_normal((n, self.dimension)))
@@ -312,23 +286,16 @@ class _GAN:
 
     def _tensors(self) -> list[Any]:
         """Everything that training changes, in a fixed order."""
-        found = [net.weights.detach() for net in (self._generator, self._discriminator)]
-        for optimiser in self._optimisers:
-            for parameter in optimiser.param_groups[0]["params"]:
-                known = optimiser.state[parameter]
-                found += [known["square_avg"], known["step"]]
+        networks = (self._generator, self._discriminator)
+        found = [network.weights.detach() for network in networks]
+        for network in networks:
+            found += [network.squares, network.steps]
         return found
 
     def state(self) -> State:
         return {str(i): tensor.numpy().copy() for i, tensor in enumerate(self._tensors())}
 
     def restore(self, state: State) -> None:
-        for optimiser in self._optimisers:
-            for parameter in optimiser.param_groups[0]["params"]:
-                optimiser.state[parameter] = {
-                    "step": self._torch.tensor(0.0),
-                    "square_avg": self._torch.zeros_like(parameter),
-                }
         for i, tensor in enumerate(self._tensors()):
             tensor.copy_(self._torch.from_numpy(np.array(state[str(i)])))
 
