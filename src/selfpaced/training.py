@@ -14,7 +14,8 @@ from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, has_method, mean_of_known
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
-from selfpaced.store.health import Finding, findings
+from selfpaced.store.finding import Finding
+from selfpaced.store.health import findings
 from selfpaced.targets.target import central_context, samples_in
 from selfpaced.tasks.threads import processors, sharing_threads
 from selfpaced.types import Algorithm, Final, Outcomes, Problem, Record, Task, Training

@@ -12,7 +12,8 @@ from selfpaced.cli.speech import say
 from selfpaced.report.data import Group
 from selfpaced.report.error_text import failure_kind, headline
 from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
-from selfpaced.store.health import Finding, summarised
+from selfpaced.store.finding import Finding
+from selfpaced.store.health import summarised
 from selfpaced.store.status import RunStatus
 
 if TYPE_CHECKING:

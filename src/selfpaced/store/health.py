@@ -3,19 +3,15 @@
 The kinds of trouble are listed in `Finding`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from selfpaced.maths.arrays import Array
 from selfpaced.maths.mastery_rule import MOVES
+from selfpaced.store.finding import ARRIVED, HIGH_SUCCESS, RISING, STILL, Finding, column
 from selfpaced.store.packed import records_always_kept
+from selfpaced.store.success_course import course_of_success
 from selfpaced.types import Record
 
 SOLVED = 0.8  # success rate on the target from which a run has no findings
-ARRIVED = 1.0  # KL to the target, in nats, below which contexts count as at the target
-HIGH_SUCCESS = 0.5  # success rate on the current contexts that counts as high
-STILL = 0.1  # largest relative fall of the KL, over the last third, that counts as no progress
 FEW = 10.0  # effective samples below which an update has too few
 NARROW = 1e-3  # share of the first standard deviation below which a policy counts as collapsed
 FEW_MOVES = 3  # moves of the contexts that are needed to judge what moving costs
@@ -23,38 +19,6 @@ SHOWN_SEEDS = 8  # seeds that a summary names
 LOST = 0.15  # success rate that a move costs if the target is out of reach
 ON = MOVES.index("on")
 RARELY = 0.2  # share of moves towards the target, in the last third, below which a run is stuck
-RISING = 0.05  # rise of a success rate, from one third of a run to the next, that is progress
-HARDLY_ANY = 0.05  # success rate below which there is nothing to learn from
-FEWEST = 6  # measurements on the target that are needed to say how success went
-FEWEST_RECORDS = 20  # records that are needed to say it of a run that was never measured there
-
-
-class Finding(NamedTuple):
-    """One thing that is wrong with a run, of one of the following kinds.
-
-    - stalled: the contexts stay far from the target although most rollouts on them succeed.
-    - collapsed: the policy, or the contexts' distribution, is too narrow to find anything better.
-    - starved: the updates rest on too few effective samples.
-    - unreachable: every move towards the target costs success or, with the mastery rule, the
-      contexts that were reached are not mastered.
-    - stuck: with the mastery rule, the contexts only creep towards the target, because the current
-      ones are hardly ever mastered.
-
-    If it is none of these, what the success rates say, whatever the algorithm:
-
-    - forgotten: a large part of what had been learned is lost.
-    - unfinished: success on the target still rises.
-    - too hard: hardly any rollout on the chosen contexts succeeds.
-    - elsewhere: the chosen contexts are solved, but the target is not.
-    - plateau: success on the target no longer rises.
-    """
-
-    kind: str
-    """Its name in the list above, such as "stuck"."""
-    shown_by: str
-    """The values that show it, in words; no full stop at the end."""
-    to_try: str
-    """What may help, in words; no full stop at the end."""
 
 
 def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
@@ -93,19 +57,14 @@ def findings(
         _unreachable(records),
     )
     known = [finding for finding in found if finding is not None]
-    if not known and (finding := _course_of_success(records, finished)) is not None:
+    if not known and (finding := course_of_success(records, finished)) is not None:
         known = [finding]
     return known
 
 
-def _column(records: list[Record], name: str) -> Array:
-    """(n,): the metric `name` of every record; nan where it is missing."""
-    return np.array([record.get(name, np.nan) for record in records], dtype=float)
-
-
 def _last(records: list[Record], name: str) -> float:
     """The last known value of the metric `name`; nan if there is none."""
-    values = _column(records, name)
+    values = column(records, name)
     known = values[~np.isnan(values)]
     return float(known[-1]) if known.size else float("nan")
 
@@ -114,7 +73,7 @@ def _stalled(records: list[Record]) -> Finding | None:
     """Contexts that stay far from the target although most rollouts on them succeed."""
     if "move" in records[-1]:
         return None  # the mastery rule moves contexts that succeed: see `_not_mastered`
-    kl, success = _column(records, "kl_to_target"), _column(records, "success")
+    kl, success = column(records, "kl_to_target"), column(records, "success")
     third = len(records) // 3
     if third < 3 or np.isnan(kl[-third:]).any() or kl[-1] < ARRIVED:
         return None
@@ -134,8 +93,8 @@ def _stalled(records: list[Record]) -> Finding | None:
 
 def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
     """A policy that has become narrow without succeeding."""
-    entropy = _column(records, "entropy")
-    success = _column(records, "success")
+    entropy = column(records, "entropy")
+    success = column(records, "success")
     if dimension is None or len(records) < 10 or np.isnan(entropy[[0, -1]]).any():
         return None
     width = float(np.exp((entropy[-1] - entropy[0]) / dimension))
@@ -156,8 +115,8 @@ def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
 
 def _narrow(records: list[Record]) -> Finding | None:
     """Contexts that are held at their least variance, far from the target."""
-    raised = _column(records, "variance_raised")
-    kl = _column(records, "kl_to_target")
+    raised = column(records, "variance_raised")
+    kl = column(records, "kl_to_target")
     third = max(3, len(records) // 3)
     share = float(np.mean(raised[-third:] > 0))
     if share < 0.5 or not kl[-1] > ARRIVED:
@@ -173,7 +132,7 @@ def _narrow(records: list[Record]) -> Finding | None:
 def _starved(records: list[Record]) -> Finding | None:
     """Updates that rest on too few effective samples."""
     for name, of in (("ess_policy", "policy"), ("ess_contexts", "contexts")):
-        values = _column(records, name)
+        values = column(records, name)
         values = values[~np.isnan(values)]
         if values.size and np.median(values) < FEW:
             return Finding(
@@ -188,7 +147,7 @@ def _starved(records: list[Record]) -> Finding | None:
 
 def _unreachable(records: list[Record]) -> Finding | None:
     """Success that is lost whenever the contexts move, or contexts that are not mastered."""
-    kl, success = _column(records, "kl_to_target"), _column(records, "success")
+    kl, success = column(records, "kl_to_target"), column(records, "success")
     if "move" in records[-1]:
         return _not_mastered(records)
     if np.isnan(kl).all() or kl[-1] < ARRIVED:
@@ -209,15 +168,15 @@ def _unreachable(records: list[Record]) -> Finding | None:
 def _not_mastered(records: list[Record]) -> Finding | None:
     """With the mastery rule: contexts that are not mastered, without progress in the last third."""
     third = len(records) // 3
-    kl, mastered = _column(records, "kl_to_target"), _column(records, "mastered")
+    kl, mastered = column(records, "kl_to_target"), column(records, "mastered")
     if third < 3 or np.isnan(mastered).any():
         return None
     lately, before = mastered[-third:], mastered[-2 * third : -third]
     if np.median(lately) > np.median(before) + RISING:
         return None  # the policy still improves on its contexts
-    success = _column(records, "success")
+    success = column(records, "success")
     flags = not np.isnan(success).all()
-    if not flags and kl[-1] < ARRIVED and np.median(_column(records, "move")[-third:]) == ON:
+    if not flags and kl[-1] < ARRIVED and np.median(column(records, "move")[-third:]) == ON:
         return None  # at the target, which is mastered by its rewards
     threshold = (
         ""
@@ -230,7 +189,7 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     judged = flags and np.allclose(mastered, success, equal_nan=True)
     share = f"{rate} succeeded there" if judged else f"{rate} was mastered there, by its rewards"
     to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
-    if not (_column(records, "move") > 0).any():
+    if not (column(records, "move") > 0).any():
         return Finding(
             "unreachable",
             f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
@@ -253,94 +212,12 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     )
 
 
-def _course_of_success(records: list[Record], finished: bool) -> Finding | None:
-    """What the success rates on the chosen contexts and on the target say."""
-    measured = [record for record in records if not np.isnan(record.get("target_success", np.nan))]
-    on_target, own = _column(measured, "target_success"), _column(records, "success")
-    own = own[~np.isnan(own)]
-    if len(on_target) >= FEWEST:
-        forgotten = _forgotten(measured, on_target, "on the target")
-    else:
-        if len(own) < FEWEST_RECORDS:
-            return None
-        forgotten = _forgotten(records, own, "on its contexts")
-    if forgotten is not None or not finished:
-        return forgotten
-    if (on_its_way := _on_its_way(records)) is not None:
-        return on_its_way
-    lately = float(own[-max(1, len(own) // 3) :].mean()) if own.size else np.nan
-    third = len(on_target) // 3
-    rate, before = 0.0, 0.0
-    if len(on_target) >= FEWEST:
-        rate = float(np.median(on_target[-third:]))
-        before = float(np.median(on_target[-2 * third : -third]))
-        if rate > before + RISING:
-            return Finding(
-                "unfinished",
-                f"success on the target rose from {before:.0%} to {rate:.0%} in the last third",
-                "more iterations",
-            )
-    if lately < HARDLY_ANY:
-        return Finding(
-            "too hard",
-            f"in the last third {lately:.1%} of the rollouts on the chosen contexts succeeded: "
-            "there is nothing to learn from",
-            "contexts that can be solved: a curriculum that begins with them (SPRL(), "
-            "SelfPacedMastery()), easier initial contexts, or a reward that grows before success",
-        )
-    if len(on_target) < FEWEST:
-        return None
-    if lately >= HIGH_SUCCESS and rate < lately / 2:
-        return Finding(
-            "elsewhere",
-            f"in the last third {lately:.0%} of the rollouts on the chosen contexts succeeded, "
-            f"but {rate:.0%} on the target",
-            "a curriculum that goes to the target (SPRL(), SelfPacedMastery(), CurrOT()), or more "
-            "iterations",
-        )
-    return Finding(
-        "plateau",
-        f"success on the target was {before:.0%} in the middle third and {rate:.0%} in the last",
-        "more samples per update, a policy with more features, or another seed",
-    )
-
-
-def _on_its_way(records: list[Record]) -> Finding | None:
-    """Contexts that still approached the target when the run ended."""
-    kl = _column(records, "kl_to_target")
-    third = len(records) // 3
-    if third < 3 or not kl[-third] > ARRIVED or not 1 - kl[-1] / kl[-third] > STILL:
-        return None
-    return Finding(
-        "unfinished",
-        f"the KL of the contexts to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} nats in "
-        "the last third, and then the run ended",
-        "more iterations",
-    )
-
-
-def _forgotten(records: list[Record], rates: Array, where: str) -> Finding | None:
-    """A success rate that was high and is not any more; a mean of three measurements counts."""
-    smooth = np.convolve(rates, np.ones(3) / 3, "valid")
-    best = int(smooth.argmax())
-    if smooth[best] < HIGH_SUCCESS or smooth[-1] > smooth[best] / 2:
-        return None
-    iteration = records[best + 1].get("iteration", best + 1)
-    return Finding(
-        "forgotten",
-        f"{smooth[best]:.0%} succeeded {where} around iteration {iteration}, and "
-        f"{smooth[-1]:.0%} at the end",
-        "smaller updates of the policy (epsilon, a lower learning rate, PPO's target_kl), and a "
-        "curriculum that goes back when success is lost (retreats=True)",
-    )
-
-
 def _stuck(records: list[Record], third: int, share: str) -> Finding | None:
     """Contexts that still move, but hardly ever, while what is mastered does not rise."""
-    moves, kl = _column(records, "move"), _column(records, "kl_to_target")
+    moves, kl = column(records, "move"), column(records, "kl_to_target")
     if np.mean(moves[-third:] == ON) > RARELY:
         return None
-    entropy = _column(records, "entropy")
+    entropy = column(records, "entropy")
     often = np.convolve(moves == ON, np.ones(third), "valid") / third > RARELY
     since = int(np.flatnonzero(often)[-1]) + third if often.any() else 0
     iteration = records[min(since, len(records) - 1)].get("iteration", since)

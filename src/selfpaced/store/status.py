@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from selfpaced.maths.archives import DamagedFile
-from selfpaced.store.health import SOLVED, Finding, findings
+from selfpaced.store.finding import Finding
+from selfpaced.store.health import SOLVED, findings
 from selfpaced.store.locking import is_locked
 from selfpaced.store.reading import (
     last_success,
