@@ -196,6 +196,8 @@ class PPOTraining:
             ended.extend(info for info in variables["infos"] if "episode" in info)
             return True
 
+        if getattr(self._task, "noisy", False):  # the seed, too, comes from this training
+            self._environment.seed(int(np.random.randint(2**31)))  # noqa: NPY002
         self._model.set_env(self._environment, force_reset=True)
         callbacks: list[Any] = [self._callback_from(collect)]
         if self._curriculum is not None:
@@ -229,12 +231,12 @@ class PPOTraining:
         Rewards and ends are the task's, which may differ from the training environment's.
         """
         policy, chosen = self.policy, _checked_step_task(task or self._task)
-        return chosen.simulate_policy(contexts, lambda observed: policy.sample(observed, rng))[0]
+        return chosen.simulate_policy(contexts, lambda seen: policy.sample(seen, rng), rng)[0]
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array:
         """(n, t, d): what the stochastic policy does over time."""
         policy, task = self.policy, self._task
-        return task.simulate_policy(contexts, lambda observed: policy.sample(observed, rng))[1]
+        return task.simulate_policy(contexts, lambda seen: policy.sample(seen, rng), rng)[1]
 
     def state(self) -> State:
         """Everything that later updates depend on, as plain arrays."""

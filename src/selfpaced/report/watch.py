@@ -83,7 +83,7 @@ def _experiment_of(run: StoredRun, folder: Path, given: str | Experiment | None)
 def _path(task: Any, context: Array, policy: Policy, rng: np.random.Generator) -> Array:
     """(t, d): one trajectory of `policy` at `context` (d,)."""
     if isinstance(policy, NetworkPolicy) and isinstance(task, StepTask):
-        return task.simulate_policy(context[None], lambda seen: policy.sample(seen, rng))[1][0]
+        return task.simulate_policy(context[None], lambda s: policy.sample(s, rng), rng)[1][0]
     if isinstance(policy, NetworkPolicy) or not isinstance(task, TrajectoryTask):
         raise ValueError(f"{type(task).__name__} has no trajectories: nothing to watch")
     theta = policy.sample(context[None], rng, task.theta_space)  # type: ignore[attr-defined]
