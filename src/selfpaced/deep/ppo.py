@@ -11,12 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from selfpaced.deep.context_record import context_record
 from selfpaced.deep.global_random_state import GlobalGenerators
-from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.network import NetworkPolicy
-from selfpaced.maths.particles import Particles
 from selfpaced.maths.randomness import Streams
 from selfpaced.targets.target import central_context
 from selfpaced.types import (
@@ -177,16 +175,10 @@ class PPOTraining:
             mean = central_context(target, self._problem.task.context_space)
             all_equal = np.zeros((len(mean), len(mean)))
             return {"context_mean": mean.tolist(), "context_covariance": all_equal.tolist()}
-        contexts: Gaussian | Particles | None = getattr(
-            self._curriculum.teacher, "context_distribution", None
-        )
         drawn = [info["context"] for info in ended]
         if not drawn:
             drawn = np.concatenate(self._curriculum.waiting_contexts)
-        found = described(contexts, np.array(drawn), self._curriculum.curriculum.refusals)
-        if not isinstance(contexts, Gaussian) or not isinstance(target, Gaussian):
-            return found
-        return {**found, "kl_to_target": contexts.kl(target)}
+        return context_record(self._curriculum.curriculum, target, np.array(drawn))
 
     def _update(self) -> list[dict[str, Any]]:
         """Do one update; return the last `info` of every episode that ended."""
