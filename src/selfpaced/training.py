@@ -147,7 +147,7 @@ class Run:
     """A finished run, in memory."""
 
     policy: Any
-    """A `LinearGaussianPolicy`, or a `NetworkPolicy` if the algorithm acts at every step (PPO)."""
+    """A `LinearGaussianPolicy`, or a network's policy if it acts at every step (PPO, SAC)."""
     records: list[Record]
     """One per iteration; `column` gives one metric of all."""
     final: Final

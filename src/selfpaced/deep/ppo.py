@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from selfpaced.deep.adam_state import adam_tensors, begin_adam
 from selfpaced.deep.context_record import context_record
-from selfpaced.deep.global_random_state import GlobalGenerators
+from selfpaced.deep.global_random_state import GlobalGenerators, one_torch_thread
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.randomness import Streams
@@ -255,15 +256,7 @@ class PPOTraining:
         """Continue exactly from a `state`."""
         self._updates, self._iteration = int(state["updates"]), int(state["iteration"])
         self._model.num_timesteps = self.spent.steps
-        optimiser = self._model.policy.optimizer
-        optimiser.state.clear()
-        if int(state["adam"]):  # before the first update it has no moments
-            for parameter in optimiser.param_groups[0]["params"]:
-                optimiser.state[parameter] = {
-                    "step": self._torch.tensor(0.0),
-                    "exp_avg": self._torch.zeros_like(parameter),
-                    "exp_avg_sq": self._torch.zeros_like(parameter),
-                }
+        begin_adam(self._torch, self._model.policy.optimizer, used=bool(state["adam"]))
         for i, tensor in enumerate(self._tensors()):
             tensor.copy_(self._torch.from_numpy(np.array(state[f"tensor.{i}"])))
         for name, found in self._moments():
@@ -277,11 +270,7 @@ class PPOTraining:
         """All tensors that an update changes, in a fixed order: weights, then Adam's moments."""
         policy = self._model.policy
         found = [tensor.detach() for tensor in policy.state_dict().values()]
-        for parameter in policy.optimizer.param_groups[0]["params"]:
-            if parameter in policy.optimizer.state:
-                adam = policy.optimizer.state[parameter]
-                found += [adam["step"], adam["exp_avg"], adam["exp_avg_sq"]]
-        return found
+        return found + adam_tensors(policy.optimizer)
 
     def _moments(self) -> tuple[Statistics, Statistics]:
         """Running moments by which observations and rewards are normalised."""
@@ -290,13 +279,8 @@ class PPOTraining:
     @contextlib.contextmanager
     def _isolated(self) -> Generator[None, None, None]:
         """Run Stable-Baselines3 with this training's random generators and one torch thread."""
-        threads = self._torch.get_num_threads()
-        self._torch.set_num_threads(1)
-        try:
-            with self._random.in_place():
-                yield
-        finally:
-            self._torch.set_num_threads(threads)
+        with one_torch_thread(self._torch), self._random.in_place():
+            yield
 
 
 def _checked_step_task(task: Task | StepTask) -> StepTask:

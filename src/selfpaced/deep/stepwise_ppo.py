@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from selfpaced.deep.context_record import context_record
-from selfpaced.deep.curriculum import Curriculum
-from selfpaced.deep.taught_episodes import TaughtEpisodes
-from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.deep.stepwise_training import StepwiseTraining
+from selfpaced.maths.arrays import check_at_least, check_positive
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.perceptron import Adam, Floats, Perceptron
 from selfpaced.maths.policy_gradient import (
@@ -18,9 +16,8 @@ from selfpaced.maths.policy_gradient import (
     surrogate,
 )
 from selfpaced.maths.randomness import Streams, generator_state, restored_generator
-from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.teachers.target import TargetTeacher
-from selfpaced.types import Outcomes, Problem, Spent, State, Task, TeacherConfig, part_of, prefixed
+from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
 
 POLICY_GAIN, VALUE_GAIN = 0.01, 1.0  # of the last layers at first, as in Stable-Baselines3
 
@@ -93,21 +90,16 @@ class StepwisePPO:
 
     def start(self, problem: Problem, streams: Streams) -> "StepwisePPOTraining":
         """A new training on `problem` that draws from `streams`."""
-        return StepwisePPOTraining(self, problem, checked_stepwise(problem.task), streams)
+        return StepwisePPOTraining(self, problem, streams)
 
 
-class StepwisePPOTraining:
+class StepwisePPOTraining(StepwiseTraining):
     """`StepwisePPO` between two updates."""
 
-    def __init__(
-        self, config: StepwisePPO, problem: Problem, task: StepwiseTask, streams: Streams
-    ) -> None:
-        self._config, self._problem, self._task = config, problem, task
-        self._rng, self._updates = streams.learn, 0
-        self._episodes = taught_episodes(
-            config.teacher, problem, task, config.environments, streams
-        )
-        inputs, outputs = task.observation_space.dimension, task.action_dimension
+    def __init__(self, config: StepwisePPO, problem: Problem, streams: Streams) -> None:
+        super().__init__(config.teacher, problem, config.environments, streams)
+        self._config, self._rng, self._updates = config, streams.learn, 0
+        inputs, outputs = self._task.observation_space.dimension, self._task.action_dimension
         self._actor = Perceptron((inputs, *config.hidden, outputs))
         self._critic = Perceptron((inputs, *config.hidden, 1))
         # One array holds all: policy, value function, logarithms of the standard deviations.
@@ -124,14 +116,9 @@ class StepwisePPOTraining:
         self._by_critic = self._critic.layers(by_critic)
         self._adam = Adam(len(self._parameters))
 
-    def __repr__(self) -> str:
-        return f"StepwisePPOTraining({self._task.name}, {self._updates} updates, {self.spent})"
-
     @property
-    def spent(self) -> Spent:
-        """Rollouts (an episode's worth of steps each) and steps used so far."""
-        steps = self._updates * self._config.environments * self._config.steps
-        return Spent(steps // self._task.steps, steps)
+    def _steps(self) -> int:
+        return self._updates * self._config.environments * self._config.steps
 
     def advance(self) -> dict[str, Any]:
         """One update; return what to record of it."""
@@ -139,16 +126,8 @@ class StepwisePPOTraining:
         batch = self._collected()
         metrics = self._improve(*batch)
         self._updates += 1
-        return {
-            "rollouts": self.spent.rollouts,
-            **self._episodes.metrics(),
-            "entropy": self.policy.entropy,
-            **context_record(
-                self._episodes.curriculum, self._problem.target, self._episodes.contexts
-            ),
-            "updates": self._updates,
-            **metrics,
-        }
+        counts = {"entropy": self.policy.entropy, "updates": self._updates}
+        return {**self._record(), **counts, **metrics}
 
     def _values(self, observations: Floats) -> Floats:
         """(n,): the value function V at `observations` (n, o)."""
@@ -252,19 +231,6 @@ class StepwisePPOTraining:
             action_limit=self._task.action_limit,
         )
 
-    def measure(
-        self, contexts: Array, rng: np.random.Generator, task: Task | None = None
-    ) -> Outcomes:
-        """Score the stochastic policy on `contexts`, in the problem's task or another one."""
-        policy = self.policy
-        chosen = self._task if task is None else checked_stepwise(task)
-        return chosen.simulate_policy(contexts, lambda seen: policy.sample(seen, rng), rng)[0]
-
-    def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array:
-        """(n, t, 2): positions of the stochastic policy over time."""
-        policy = self.policy
-        return self._task.simulate_policy(contexts, lambda s: policy.sample(s, rng), rng)[1]
-
     def state(self) -> State:
         """Everything that later updates depend on, as plain arrays."""
         return {
@@ -284,19 +250,3 @@ class StepwisePPOTraining:
         self._adam.steps = int(state["adam_steps"])
         self._rng = restored_generator(state["rng"])
         self._episodes.restore(part_of(state, "episodes."))
-
-
-def checked_stepwise(task: Any) -> StepwiseTask:
-    """`task`; raise a ValueError unless it is a `StepwiseTask`."""
-    if not isinstance(task, StepwiseTask):
-        raise ValueError(f"task must be a StepwiseTask; {type(task).__name__} is not")
-    return task
-
-
-def taught_episodes(
-    teacher: TeacherConfig, problem: Problem, task: StepwiseTask, n: int, streams: Streams
-) -> TaughtEpisodes:
-    """n episodes of `task` at contexts of the `teacher`, which draws from its own stream."""
-    choices, noise = streams.world.integers(2**63, size=2)
-    curriculum = Curriculum(teacher, task.context_space, problem.target, seed=int(choices))
-    return TaughtEpisodes(task, n, curriculum, np.random.default_rng(noise))

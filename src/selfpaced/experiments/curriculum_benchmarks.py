@@ -82,9 +82,8 @@ CURROT = CurrOT(
     update_every=20,
     particles=100,
 )
-# No value for any task: the threshold is found from the returns, and the rule has its defaults. It
-# decides as often as the other teachers.
-MASTERY = SelfPacedMastery(reward_threshold="found", update_every=20)
+# No value for any task: the threshold is found from the returns, the rest are defaults of the library.
+MASTERY = SelfPacedMastery(reward_threshold="found")
 SPDL_TEACHERS: dict[str, TeacherConfig] = {
     "mastery": MASTERY,
     "threshold": SPDL_THRESHOLD,

@@ -9,7 +9,7 @@ from selfpaced.store.files import plain
 PAPERS = frozenset(
     {
         *("gate-precision", "gate-global", "reacher", "reacher-easy", "ball-in-a-cup"),
-        *("pointmass-spdl", "pointmass-spdl-3d", "pointmass-currot"),
+        *("pointmass-spdl", "pointmass-spdl-3d", "pointmass-currot", "maze-currot"),
     }
 )
 TABLE_1 = "paper, Table 1"
@@ -65,6 +65,11 @@ SOURCES = {  # by the class of the configuration, and the name of the field
         ),
         "target_kl": BENCHMARKS,
     },
+    "StepwiseSAC": {
+        **dict.fromkeys(("hidden", "gamma", "learning_rate", "buffer_size"), PROGRAM),
+        **dict.fromkeys(("random_steps", "batch_size", "steps"), PROGRAM),
+        "environments": "the authors' program has one environment; docs/benchmarks.md",
+    },
     "SelfPacedThreshold": {
         **dict.fromkeys(("threshold", "epsilon", "least_deviation", "until_kl"), PROGRAM),
         "update_every": f"{PROGRAM}, in which it is one update of the learner",
@@ -79,6 +84,10 @@ SOURCES = {  # by the class of the configuration, and the name of the field
     },
 }
 EXCEPTIONS = {  # by experiment, algorithm and dotted path of the field
+    **{
+        ("maze-currot", "alpgmm", f"teacher.{name}"): "default of this library"
+        for name in ("uniform_share", "fit_every", "remembered")
+    },
     ("ball-in-a-cup", "goalgan", "buffer_size"): f"{PROGRAM}; 5 for C-REPS in Table 1",
     ("gate-precision", "goalgan", "teacher.train_every"): f"{TABLE_2}; 3 in {PROGRAM}",
 }
