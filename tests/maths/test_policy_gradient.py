@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from selfpaced.maths.perceptron import Adam, Perceptron
-from selfpaced.maths.policy_gradient import generalised_advantages, log_probabilities, surrogate
+from selfpaced.maths.policy_gradient import (
+    generalised_advantages,
+    log_probabilities,
+    mean_kl,
+    surrogate,
+)
 
 NETWORK = Perceptron((3, 5, 4, 2))
 
@@ -86,7 +91,7 @@ def test_without_a_change_of_the_policy_the_objective_is_the_mean_advantage():
     old = log_probabilities(actions, means, log_std)
     found = surrogate(actions, means, log_std, old, advantages, 0.2)
     assert found.loss == pytest.approx(-advantages.mean())
-    assert found.kl == pytest.approx(0.0, abs=1e-12)
+    assert mean_kl(means, log_std, means, log_std) == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
@@ -108,3 +113,14 @@ def test_advantages_are_sums_of_temporal_differences_within_an_episode(lam):
                 if over[k, row]:
                     break
             assert found[t, row] == pytest.approx(total, rel=1e-9, abs=1e-12)
+
+
+def test_the_kl_of_two_policies_is_that_of_gaussians():
+    from selfpaced import Gaussian
+
+    _, means, log_std, _, _ = case(n=5)
+    old_means, old_log_std = means + 0.3, log_std - 0.2
+    old, new = (np.diag(np.exp(2 * s)) for s in (old_log_std, log_std))
+    pairs = zip(old_means, means, strict=True)
+    expected = np.mean([Gaussian(a, old).kl(Gaussian(b, new)) for a, b in pairs])
+    assert mean_kl(old_means, old_log_std, means, log_std) == pytest.approx(expected)

@@ -13,6 +13,7 @@ from selfpaced.maths.policy_gradient import (
     Surrogate,
     generalised_advantages,
     log_probabilities,
+    mean_kl,
     surrogate,
 )
 from selfpaced.maths.randomness import Streams, generator_state, restored_generator
@@ -64,7 +65,7 @@ class StepwisePPO:
     max_gradient_norm: float | None = None
     """Largest norm of a gradient; longer ones are scaled down. None: no bound."""
     target_kl: float | None = None
-    """An update ends early once its KL, in nats, exceeds 1.5 times this. None: no bound."""
+    """An update ends once the KL from the policy before it exceeds this, in nats. None: never."""
     teacher: TeacherConfig = field(default_factory=TargetTeacher)
     """What chooses the contexts."""
 
@@ -134,7 +135,7 @@ class StepwisePPOTraining(StepwiseTraining):
         return Perceptron.outputs_of(self._critic_layers, observations)[-1][:, 0]
 
     def _collected(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Observations, actions, their log-probabilities, advantages and returns, row by row."""
+        """Observations, actions, their means, advantages and returns, row by row."""
         config, n = self._config, self._config.environments
         shape = (config.steps, n)
         inputs, outputs = self._task.observation_space.dimension, self._task.action_dimension
@@ -162,52 +163,55 @@ class StepwisePPOTraining(StepwiseTraining):
             rewards, values, self._values(seen), over, config.gamma, config.gae_lambda
         )
         flat_actions = actions.reshape(-1, outputs)
-        known = log_probabilities(flat_actions, means.reshape(-1, outputs), self._log_std)
         returns = (advantages + values).reshape(-1)
-        return flat, flat_actions, known, advantages.reshape(-1), returns
+        return flat, flat_actions, means.reshape(-1, outputs), advantages.reshape(-1), returns
 
     def _improve(
-        self, seen: Floats, actions: Floats, known: Floats, advantages: Floats, returns: Floats
+        self, seen: Floats, actions: Floats, means: Floats, advantages: Floats, returns: Floats
     ) -> dict[str, float]:
         """Epochs of minibatches, as in Stable-Baselines3; return the metrics of the last epoch."""
         config, size = self._config, len(seen) // self._config.minibatches
         before = self._values(seen)
         unexplained = float(np.var(returns - before) / max(float(np.var(returns)), 1e-30))
-        found: list[Surrogate] = []  # of the last epoch
-        for _ in range(config.epochs):
-            found, order = [], self._rng.permutation(len(seen))
-            columns = [column[order] for column in (seen, actions, known, advantages, returns)]
+        log_std = self._log_std.copy()  # before the update
+        known = log_probabilities(actions, means, log_std)
+        clipped, kls = list[float](), list[float]()
+        for epoch in range(config.epochs):
+            order = self._rng.permutation(len(seen))
+            columns = [a[order] for a in (seen, actions, known, advantages, returns, means)]
             for k in range(0, len(seen), size):
-                found.append(self._gradients(*(column[k : k + size] for column in columns)))
-                if self._goes_too_far(found[-1]):
+                *parts, old_means = (column[k : k + size] for column in columns)
+                found, new_means = self._gradients(*parts)
+                if config.target_kl is not None or epoch == config.epochs - 1:
+                    kls.append(mean_kl(old_means, log_std, new_means, self._log_std))
+                    clipped.append(found.clipped)
+                if config.target_kl is not None and kls[-1] > config.target_kl:
                     break
                 if config.max_gradient_norm is not None:
                     norm = float(np.sqrt(self._gradient @ self._gradient))
                     self._gradient *= min(1.0, config.max_gradient_norm / (norm + 1e-6))
                 self._adam.step(self._parameters, self._gradient, config.learning_rate)
-            if self._goes_too_far(found[-1]):
-                break
+            else:
+                continue
+            break  # the policy has changed enough
+        last = config.minibatches  # an epoch
         return {
-            "kl_update": float(np.mean([part.kl for part in found])),
-            "clipped": float(np.mean([part.clipped for part in found])),
+            "kl_update": float(np.mean(kls[-last:])),
+            "clipped": float(np.mean(clipped[-last:])),
             "explained_variance": 1.0 - unexplained,
         }
 
-    def _goes_too_far(self, found: Surrogate) -> bool:
-        """True if the update must end, because the policy has changed enough."""
-        target_kl = self._config.target_kl
-        return target_kl is not None and found.kl > 1.5 * target_kl
-
     def _gradients(
         self, seen: Floats, actions: Floats, known: Floats, advantages: Floats, returns: Floats
-    ) -> Surrogate:
-        """Write the gradient of the loss of a minibatch; return the policy's part of it."""
+    ) -> tuple[Surrogate, Floats]:
+        """Write the gradient of a minibatch's loss; return the policy's part, and its means."""
         config = self._config
         outputs = Perceptron.outputs_of(self._actor_layers, seen)
         centred = advantages - advantages.sum() / np.float32(len(seen))
         spread = np.sqrt(centred @ centred / np.float32(len(seen) - 1))
         scaled = centred / (spread + np.float32(1e-8))
-        found = surrogate(actions, outputs[-1], self._log_std, known, scaled, config.clip)
+        means = outputs[-1]
+        found = surrogate(actions, means, self._log_std, known, scaled, config.clip)
         Perceptron.add_gradient(self._actor_layers, self._by_actor, outputs, found.by_means)
         # The entropy is the sum of the logarithms, but for a constant.
         self._by_log_std[:] = found.by_log_std - np.float32(config.entropy_weight)
@@ -215,7 +219,7 @@ class StepwisePPOTraining(StepwiseTraining):
         error = outputs[-1] - returns[:, None]
         error *= np.float32(2.0 * config.value_weight / len(seen))
         Perceptron.add_gradient(self._critic_layers, self._by_critic, outputs, error)
-        return found
+        return found, means
 
     @property
     def policy(self) -> NetworkPolicy:

@@ -51,12 +51,12 @@ class StepwiseTraining(ABC):
     def _record(self) -> dict[str, Any]:
         """What to record of the episodes since the last iteration."""
         curriculum = self._episodes.curriculum
-        threshold = getattr(curriculum.teacher, "found_threshold", None)
+        threshold = getattr(curriculum.teacher, "found_threshold", None)  # infinite if none is found yet
         return {
             "rollouts": self.spent.rollouts,
             **self._episodes.metrics(),
             **context_record(curriculum, self._problem.target, self._episodes.contexts),
-            **({} if threshold is None else {"threshold": threshold}),
+            **({"threshold": threshold} if threshold is not None and threshold < np.inf else {}),
         }
 
     def measure(

@@ -82,7 +82,7 @@ CURROT = CurrOT(
     update_every=20,
     particles=100,
 )
-# No value for any task: the threshold is found from the returns, the rest are defaults of the library.
+# No value for any task: the threshold is found from the returns, the rest are our defaults.
 MASTERY = SelfPacedMastery(reward_threshold="found")
 SPDL_TEACHERS: dict[str, TeacherConfig] = {
     "mastery": MASTERY,
