@@ -9,7 +9,7 @@ import numpy as np
 
 from selfpaced.deep.curriculum import Curriculum
 from selfpaced.deep.stepwise_episodes import StepwiseEpisodes
-from selfpaced.maths.arrays import Array, BoolArray
+from selfpaced.maths.arrays import Array, BoolArray, IntArray
 from selfpaced.maths.randomness import generator_state, restored_generator
 from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.types import State, part_of, prefixed
@@ -73,7 +73,7 @@ class TaughtEpisodes:
             self._begin_anew(np.flatnonzero(over), solved)
         return TaughtStep(rewards, over, truncated, observations)
 
-    def _begin_anew(self, rows: Array, solved: BoolArray) -> None:
+    def _begin_anew(self, rows: IntArray, solved: BoolArray) -> None:
         """Tell the teacher of the episodes `rows` (k,), and begin others there."""
         contexts = self._episodes.contexts[rows]
         successes = solved[rows].astype(float)

@@ -51,7 +51,7 @@ class Perceptron:
         layers = self.layers(parameters)
         for k, (weights, _) in enumerate(layers):
             size = gain if k == len(layers) - 1 else np.sqrt(2.0)
-            weights[:] = size * _orthogonal(*weights.shape, rng)
+            weights[:] = size * _orthogonal(self.sizes[k], self.sizes[k + 1], rng)
         return parameters
 
     def outputs(self, parameters: Floats, x: Floats) -> list[Floats]:

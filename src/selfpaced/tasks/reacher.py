@@ -14,8 +14,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray, check_rows
 from selfpaced.maths.box import Box
-from selfpaced.maths.network import NetworkPolicy
-from selfpaced.maths.policy import Policy
+from selfpaced.maths.policy import LinearGaussianPolicy, Policy
 from selfpaced.maths.promp import basis
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.mujoco.camera import Picture
@@ -206,7 +205,7 @@ class Reacher(ReacherTask):
             states.append(arms.states[0].copy())
             return act(step)
 
-        if isinstance(policy, NetworkPolicy):
+        if not isinstance(policy, LinearGaussianPolicy):
 
             def act(step: int) -> Array:
                 return policy.sample(observe(arms), rng)
