@@ -13,17 +13,6 @@ import numpy as np
 from selfpaced.types import State
 
 
-@contextlib.contextmanager
-def one_torch_thread(torch: Any) -> Generator[None, None, None]:
-    """Compute with one thread of `torch`, the module; then with as many as before."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 class GlobalGenerators:
     """States of NumPy's and torch's global generators that belong to one training.
 

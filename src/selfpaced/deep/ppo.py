@@ -13,11 +13,12 @@ import numpy as np
 
 from selfpaced.deep.adam_state import adam_tensors, begin_adam
 from selfpaced.deep.context_record import context_record
-from selfpaced.deep.global_random_state import GlobalGenerators, one_torch_thread
+from selfpaced.deep.global_random_state import GlobalGenerators
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.randomness import Streams
 from selfpaced.targets.target import central_context
+from selfpaced.teachers.torch_threads import one_torch_thread
 from selfpaced.types import (
     Outcomes,
     Problem,

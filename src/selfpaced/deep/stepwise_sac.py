@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from selfpaced.deep.adam_state import adam_tensors, begin_adam
-from selfpaced.deep.global_random_state import GlobalGenerators, one_torch_thread
+from selfpaced.deep.global_random_state import GlobalGenerators
 from selfpaced.deep.stepwise_training import StepwiseTraining
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.squashed_network import SquashedNetworkPolicy
 from selfpaced.teachers.target import TargetTeacher
+from selfpaced.teachers.torch_threads import one_torch_thread
 from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
 
 REPLAYED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, BoolArray
+from selfpaced.maths.arrays import BoolArray
 from selfpaced.maths.perceptron import Floats
 
 HALF_LOG_2_PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -88,8 +88,8 @@ def mean_kl(old_means: Floats, old_log_std: Floats, means: Floats, log_std: Floa
 
 
 def generalised_advantages(
-    rewards: Array, values: Array, last_values: Array, over: BoolArray, gamma: float, lam: float
-) -> Array:
+    rewards: Floats, values: Floats, last_values: Floats, over: BoolArray, gamma: float, lam: float
+) -> Floats:
     """(T, n): advantages A_t = sum_k (gamma lambda)^k delta_{t+k} within each episode.
 
     delta_t = r_t + gamma V(s_{t+1}) - V(s_t), with V = 0 after an episode's end. `rewards`,
