@@ -32,12 +32,11 @@ class StepwisePPO:
     them as they are. The policy acts in the units of the task: its first standard deviation is 1,
     whatever the largest action is, and observations are not normalised.
 
-    >>> from selfpaced import Gaussian, Problem, train
-    >>> from selfpaced.deep.stepwise_ppo import StepwisePPO
+    >>> from selfpaced import Gaussian, Problem, StepwisePPO, train
     >>> from selfpaced.tasks.contextual_pointmass import ContextualPointMass
     >>> wide = Problem(ContextualPointMass(), Gaussian([0.0, 6.0], [[0.1, 0.0], [0.0, 0.1]]))
     >>> train(wide, StepwisePPO(environments=4, steps=32), iterations=2).policy
-    NetworkPolicy(layers 6-64-64-2, entropy 2.84 nats)
+    NetworkPolicy(layers 6-64-64-2, entropy 2.8... nats)
     """
 
     environments: int = 32

@@ -30,12 +30,12 @@ class StepwiseSAC:
     environments step at once, and then there is one gradient step. A state holds the replay
     buffer and the episodes as they are, so that a restored training continues exactly.
 
-    >>> from selfpaced import Problem, Uniform
-    >>> from selfpaced.deep.stepwise_sac import StepwiseSAC
+    >>> from selfpaced import Problem, StepwiseSAC, Uniform, UniformTeacher
     >>> from selfpaced.tasks.goal_reaching import GoalReaching
     >>> target = Uniform(low=[-9, -9, 0.05], high=[9, 9, 0.05])
-    >>> StepwiseSAC(hidden=(64, 64))
-    StepwiseSAC(TargetTeacher, 5 environments, 10000 steps per iteration)
+    >>> problem = Problem(GoalReaching(), target)
+    >>> StepwiseSAC(hidden=(64, 64), teacher=UniformTeacher())
+    StepwiseSAC(UniformTeacher, 5 environments, 10000 steps per iteration)
     """
 
     needs: ClassVar[tuple[str, ...]] = ("gymnasium", "stable_baselines3", "torch")
