@@ -3,8 +3,6 @@
 from typing import Any
 
 from selfpaced.deep.curriculum import Curriculum
-from selfpaced.deep.curriculum import Curriculum
-from selfpaced.deep.curriculum import Curriculum
 from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian

@@ -51,7 +51,9 @@ class StepwiseTraining(ABC):
     def _record(self) -> dict[str, Any]:
         """What to record of the episodes since the last iteration."""
         curriculum = self._episodes.curriculum
-        threshold = getattr(curriculum.teacher, "found_threshold", None)  # infinite if none is found yet
+        threshold = getattr(
+            curriculum.teacher, "found_threshold", None
+        )  # infinite if none is found yet
         return {
             "rollouts": self.spent.rollouts,
             **self._episodes.metrics(),

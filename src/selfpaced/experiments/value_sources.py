@@ -73,10 +73,11 @@ SOURCES = {  # by the class of the configuration, and the name of the field
     "SelfPacedThreshold": {
         **dict.fromkeys(("threshold", "epsilon", "least_deviation", "until_kl"), PROGRAM),
         "update_every": f"{PROGRAM}, in which it is one update of the learner",
+        "retreats": BENCHMARKS,
     },
     "CurrOT": {
         **dict.fromkeys(("threshold", "radius", "particles", "update_every"), PROGRAM),
-        **dict.fromkeys(("remembered", "bandwidth", "candidates"), BENCHMARKS),
+        **dict.fromkeys(("remembered", "bandwidth", "candidates", "retreats"), BENCHMARKS),
     },
     "ALPGMM": {
         **dict.fromkeys(("uniform_share", "fit_every", "remembered"), PROGRAM),
