@@ -2,14 +2,14 @@
 
 import importlib.util
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from selfpaced import Box, Curriculum, FunctionTask, Gaussian, experiment
+from selfpaced import Box, Curriculum, FunctionTask, Gaussian, experiment, train
 from selfpaced.cli import main
 from selfpaced.testing import check_task, check_teacher
 
@@ -194,3 +194,16 @@ def test_the_teacher_in_the_manual_keeps_the_contract():
         )
     finally:
         del sys.modules["manual"]
+
+
+def test_a_teacher_and_a_task_of_ones_own_enter_the_benchmarks(monkeypatch):
+    example = load("own_benchmark_entry")
+    monkeypatch.setitem(sys.modules, "own_benchmark_entry", example)  # other processes import it
+    check_task(example.Docking())
+    spdl = example.SPDL.built_problem()
+    check_teacher(example.Widening(), spdl.task.context_space, spdl.target)
+    small = {"environments": 4, "steps": 25, "minibatches": 4, "epochs": 1, "hidden": (8,)}
+    for found, name in ((example.WITH_MINE, "mine"), (example.DOCKING, "mastery")):
+        config = replace(found.algorithm(name), **small)
+        learned = train(found, config, iterations=2, measure_rollouts=2, final_rollouts=2)
+        assert learned.rollouts == 200 // found.built_problem().task.steps

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from selfpaced.deep.evaluation import measure_on_target as measure_on_target
     from selfpaced.deep.gym_task import GymTask as GymTask
     from selfpaced.deep.ppo import PPO as PPO
+    from selfpaced.deep.stepwise_ppo import StepwisePPO as StepwisePPO
+    from selfpaced.deep.stepwise_sac import StepwiseSAC as StepwiseSAC
     from selfpaced.experiments import EXPERIMENTS as EXPERIMENTS
     from selfpaced.experiments import Experiment as Experiment
     from selfpaced.experiments import experiment as experiment
@@ -86,6 +88,8 @@ _HOMES = {
     "deep.evaluation": ("measure_on_target",),
     "deep.gym_task": ("GymTask",),
     "deep.ppo": ("PPO",),
+    "deep.stepwise_ppo": ("StepwisePPO",),
+    "deep.stepwise_sac": ("StepwiseSAC",),
     "deep.contextual_env": ("ContextualEnv",),
     "experiments": (
         "EXPERIMENTS",

@@ -12,6 +12,7 @@ from selfpaced.experiments import Experiment, find_experiment
 from selfpaced.experiments.experiment import MEASUREMENTS, check_algorithm
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, has_method, mean_of_known
+from selfpaced.maths.box import Box
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
 from selfpaced.store.finding import Finding
@@ -116,12 +117,20 @@ def measure_on_target(
     training: Training, problem: Problem, n: int, rng: np.random.Generator
 ) -> Outcomes:
     """The policy's outcomes on n contexts of the target."""
-    return training.measure(samples_in(problem.target, n, rng, problem.task.context_space), rng)
+    return training.measure(samples_in(problem.target, n, rng, _scored_space(problem)), rng)
+
+
+def _scored_space(problem: Problem) -> Box:
+    """The contexts that measurements may use.
+
+    A task whose target includes contexts that cannot be solved says by `scored_space` which can.
+    """
+    return getattr(problem.task, "scored_space", problem.task.context_space)
 
 
 def _final(training: Training, problem: Problem, rng: np.random.Generator, n: int) -> Final:
     outcomes = measure_on_target(training, problem, n, rng)
-    space = problem.task.context_space
+    space = _scored_space(problem)
     contexts = samples_in(problem.target, FINAL_TRAJECTORIES, rng, space)
     trajectories = training.trajectories(contexts, rng)
     middle = central_context(problem.target, space)
@@ -138,7 +147,7 @@ class Run:
     """A finished run, in memory."""
 
     policy: Any
-    """A `LinearGaussianPolicy`, or a `NetworkPolicy` if the algorithm acts at every step (PPO)."""
+    """A `LinearGaussianPolicy`, or a network's policy if it acts at every step (PPO, SAC)."""
     records: list[Record]
     """One per iteration; `column` gives one metric of all."""
     final: Final

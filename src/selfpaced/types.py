@@ -102,11 +102,15 @@ class StepTask(Protocol):
     """A task that can also be simulated step by step, by a policy that sees observations."""
 
     def simulate_policy(
-        self, contexts: Array, act: Callable[[Array], Array]
+        self,
+        contexts: Array,
+        act: Callable[[Array], Array],
+        rng: np.random.Generator | None = None,
     ) -> tuple[Outcomes, Array]:
         """Outcomes and trajectories (n, t, d) of one episode per context.
 
         `act` maps the observations (k, o) of the k episodes still running to actions (k, a).
+        `rng` draws the noise of tasks that have some.
         """
         ...
 
@@ -312,11 +316,8 @@ class Problem:
         set_(self, "task", task)
         set_(self, "target", target)
         set_(self, "initial_contexts", initial_contexts or default_contexts(box))
-        set_(
-            self,
-            "initial_policy",
-            initial_policy or default_policy(task.theta_space, box),
-        )
+        policy = initial_policy or default_policy(task.theta_space, box)
+        set_(self, "initial_policy", policy)
         set_(self, "value_features", value_features or default_value_features(box))
         set_(self, "reward_shift", check_number("reward_shift", reward_shift))
         set_(self, "final_tasks", dict(final_tasks or {}))
@@ -339,10 +340,8 @@ class Problem:
                 f"initial_policy must map {d} context dimensions to {d_theta} parameters; "
                 f"got {policy.features.inputs} to {policy.dimension}"
             )
-        if self.value_features.inputs != d:
-            raise ValueError(
-                f"value_features must take {d} dimensions; got {self.value_features.inputs}"
-            )
+        if (inputs := self.value_features.inputs) != d:
+            raise ValueError(f"value_features must take {d} dimensions; got {inputs}")
 
     def __repr__(self) -> str:
         mean = getattr(self.target, "mean", None)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from selfpaced.deep.ppo import PPO
+from selfpaced.deep.stepwise_ppo import StepwisePPO
+from selfpaced.deep.stepwise_sac import StepwiseSAC
 from selfpaced.experiments import EXPERIMENTS
 from selfpaced.experiments.ball_in_a_cup import ball_problem
 from selfpaced.experiments.optional_packages import check_installed
@@ -17,6 +19,8 @@ from selfpaced.testing.exact_state import through_file
 
 SMALL = {"n_samples": 6, "buffer_size": 2}  # where a rollout takes a while
 SMALL_PPO = {"environments": 2, "steps": 200, "epochs": 2, "minibatches": 4, "hidden": (16, 16)}
+SMALL_STEPWISE = {"environments": 8, "steps": 40, "epochs": 1, "minibatches": 4, "hidden": (8,)}
+SMALL_SAC = {"steps": 40, "random_steps": 60, "batch_size": 8, "hidden": (8,), "buffer_size": 200}
 # The same task with the cheaper of its models.
 QUICK = {"ball-in-a-cup": ball_problem(FAST), "ball-in-a-cup-robust": ball_problem(FAST, ROBOT)}
 FEWER_STEPS = {"steps": 5, "first_steps": 10, "train_every": 2}  # of GoalGAN; the same contract
@@ -25,6 +29,10 @@ FEWER_STEPS = {"steps": 5, "first_steps": 10, "train_every": 2}  # of GoalGAN; t
 def small(experiment, name):
     """The configuration, in the size of a test."""
     config = EXPERIMENTS[experiment].algorithm(name)
+    if isinstance(config, StepwisePPO):
+        return replace(config, **SMALL_STEPWISE)
+    if isinstance(config, StepwiseSAC):
+        return replace(config, **SMALL_SAC)
     if "gate" not in experiment:
         config = replace(config, **SMALL, **(SMALL_PPO if isinstance(config, PPO) else {}))
     if isinstance(getattr(config, "teacher", None), GoalGAN):

@@ -13,7 +13,7 @@ from selfpaced.deep import environments
 from selfpaced.deep.batched_env import BatchedVecEnv
 from selfpaced.deep.contextual_env import ContextualEnv
 
-N, STEPS = 3, 400
+STEPS = 400
 NAMES = [*environments.ENVIRONMENTS]
 
 
@@ -21,11 +21,15 @@ NAMES = [*environments.ENVIRONMENTS]
 def test_they_equal_environments_one_by_one(name):
     if "Kinematic" not in name and "Reacher" in name:
         pytest.importorskip("mujoco", reason="needs the extra mujoco")
-    single = DummyVecEnv([lambda: Monitor(ContextualEnv(gymnasium.make(name)))] * N)
     env = gymnasium.make(name)
     inner, limit = env.unwrapped, env.spec.max_episode_steps
+    # A batch draws its noise from one generator, as one environment does.
+    N = 1 if getattr(getattr(inner, "task", None), "noisy", False) else 3
+    single = DummyVecEnv([lambda: Monitor(ContextualEnv(gymnasium.make(name)))] * N)
     spaces = inner.observation_space, inner.action_space
     batched = BatchedVecEnv(inner.batched_episodes(N), N, limit, spaces, None)
+    for both in (single, batched):
+        both.seed(3)
     rng = np.random.default_rng(0)
     for i in range(N):
         queued = batched.get_attr("bounds")[0].uniform(100, rng)
@@ -33,9 +37,10 @@ def test_they_equal_environments_one_by_one(name):
             both.env_method("queue_contexts", queued, indices=i)
     np.testing.assert_array_equal(single.reset(), batched.reset())
     finished = 0
+    largest = inner.action_space.high[0]
     steady = rng.uniform(-1, 1, size=(N, inner.action_space.shape[0]))  # goes somewhere
     for _ in range(STEPS):
-        actions = np.clip(steady + rng.normal(0, 0.5, size=steady.shape), -1, 1)
+        actions = largest * np.clip(steady + rng.normal(0, 0.5, size=steady.shape), -1, 1)
         one, other = (
             single.step(actions.astype(np.float32)),
             batched.step(actions.astype(np.float32)),
@@ -56,5 +61,5 @@ def test_they_equal_environments_one_by_one(name):
                 assert a["episode_return"] == pytest.approx(b["episode_return"], rel=1e-12)
                 assert a["episode_success"] == b["episode_success"]
                 steady = rng.uniform(-1, 1, size=steady.shape)
-    assert finished >= 6
-    np.testing.assert_array_equal(*(e.get_attr("waiting_contexts")[1] for e in (single, batched)))
+    assert finished >= 2 * N
+    np.testing.assert_array_equal(*(e.get_attr("waiting_contexts")[0] for e in (single, batched)))

@@ -165,6 +165,7 @@ def test_an_observed_context_is_scaled_to_the_box():
     assert env.observation_space.contains(observation)
 
 
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized space")  # forces up to 10
 @pytest.mark.parametrize("observe_context", [False, True])
 @pytest.mark.parametrize("name", [n for n in ENVIRONMENTS if "Reacher" not in n])
 def test_gymnasiums_own_checks_pass(name, observe_context):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from selfpaced import Box, Curriculum, Gaussian
+from selfpaced import Box, Curriculum, Gaussian, TaskSet, Uniform
 from selfpaced.teachers import ADR, ALPGMM, PLR, CurrOT, SelfPacedMastery, SelfPacedThreshold
 from selfpaced.teachers.found_threshold import FoundThreshold
+from selfpaced.testing import check_teacher
 
 SPACE, TARGET = Box([0.0], [1.0]), Gaussian([0.9], [[1e-4]])
 
@@ -44,15 +45,20 @@ def test_nothing_is_mastered_while_all_returns_are_the_same():
     assert teacher.context_distribution is before
 
 
-@pytest.mark.parametrize("config", [SelfPacedThreshold, CurrOT])
+JUDGED_BY_RETURNS = [
+    SelfPacedThreshold(judged_by="reward"),
+    CurrOT(judged_by="reward"),
+    SelfPacedMastery(reward_threshold="found"),
+]
+
+
+@pytest.mark.parametrize("config", JUDGED_BY_RETURNS, ids=lambda config: type(config).__name__)
 def test_returns_of_any_scale_lead_to_the_target_without_a_threshold(config):
     """A learner whose reach grows; returns of about 1000, where 0.5 means nothing."""
     kl_to_target, thresholds = [], []
     for scale, offset in ((1.0, 0.0), (400.0, -1000.0)):
         records = []
-        curriculum = Curriculum(
-            config(judged_by="reward"), SPACE, TARGET, seed=0, record=records.append
-        )
+        curriculum = Curriculum(config, SPACE, TARGET, seed=0, record=records.append)
         rng, reach = np.random.default_rng(1), 0.3
         everyone = np.arange(50)
         contexts = curriculum.next_contexts(everyone)
@@ -100,3 +106,15 @@ def test_teachers_that_need_successes_name_the_option(config, words):
 def test_teachers_that_judge_by_returns_need_no_successes():
     for config in (SelfPacedMastery(reward_threshold=3.0), CurrOT(judged_by="reward"), ALPGMM()):
         Curriculum(config, SPACE, TARGET).expect_no_successes()
+
+
+def test_a_mastery_teacher_that_finds_its_threshold_keeps_the_contract():
+    check_teacher(SelfPacedMastery(reward_threshold="found"), SPACE, TARGET)
+
+
+def test_returns_of_different_tasks_are_not_compared():
+    tasks = TaskSet(["a", "b", "c"])
+    with pytest.raises(ValueError, match="reward_threshold must be a number or None on a finite"):
+        SelfPacedMastery(reward_threshold="found").start(tasks, Uniform(tasks))
+    with pytest.raises(ValueError, match="reward_threshold"):
+        SelfPacedMastery(reward_threshold="lost")

@@ -47,6 +47,8 @@ class BatchedVecEnv(VecEnv):
 
     def reset(self) -> NDArray[np.float32]:
         """Begin a new episode in every environment; return the observations (n, o)."""
+        if self._seeds[0] is not None:
+            self._episodes.seed(self._seeds[0])
         self._begin(np.arange(self.num_envs))
         self._reset_seeds()
         self._reset_options()
@@ -70,7 +72,8 @@ class BatchedVecEnv(VecEnv):
         Returns observations (n, o), rewards (n,), ends (n,) and one `info` per environment, with
         the entries that `Monitor` and `ContextualEnv` write.
         """
-        outcomes = self._episodes.move(np.clip(self._actions, -1.0, 1.0))
+        space: Any = self.action_space
+        outcomes = self._episodes.move(np.clip(self._actions, space.low, space.high))
         self._steps_done += 1
         timed_out = self._steps_done >= self._max_steps
         done = outcomes.ended | timed_out
@@ -85,8 +88,13 @@ class BatchedVecEnv(VecEnv):
             }
             if done[i]:
                 total = float(sum(self._rewards[i]))
+                discount = self._episodes.return_discount
+                score = sum(discount**t * reward for t, reward in enumerate(self._rewards[i]))
                 info["episode"] = {"r": round(total, 6), "l": int(self._steps_done[i])}
-                info |= {"episode_return": total, "episode_success": float(outcomes.solved[i])}
+                info |= {
+                    "episode_return": float(score),
+                    "episode_success": float(outcomes.solved[i]),
+                }
                 info["terminal_observation"] = observations[i]
             infos.append(info)
         if done.any():

@@ -26,15 +26,21 @@ class BatchedEpisodes(Protocol):
 
     context_space: Box
     """Which contexts exist."""
+    return_discount: float
+    """Discount of the returns that teachers are told of."""
 
     def begin(self, rows: IntArray, contexts: Array) -> None:
         """Begin new episodes in `rows` (k,) at `contexts` (k, d); the other rows continue."""
         ...
 
     def move(self, actions: Array) -> StepOutcomes:
-        """Simulate one step of every episode, with actions (n, a) in [-1, 1]."""
+        """Simulate one step of every episode, with actions (n, a) in the action space."""
         ...
 
     def observe(self) -> Array:
         """(n, o): what a policy observes now."""
+        ...
+
+    def seed(self, seed: int) -> None:
+        """Seed the noise of the episodes, if they have any."""
         ...

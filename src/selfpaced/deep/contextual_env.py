@@ -75,7 +75,8 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
 
     Every `info` has the "context" of its episode, exactly as it was applied. After a step it also
     has "episode_return" and "episode_success" so far (nan if `info` has no such entry). Those of
-    the last step count, even if a time limit around this wrapper ends the episode.
+    the last step count, even if a time limit around this wrapper ends the episode. The return is
+    discounted if the environment has an attribute `return_discount`.
     """
 
     bounds: Box
@@ -116,7 +117,9 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         if self._attribute is not None and callable(getattr(env.unwrapped, self._attribute)):
             self._attribute = None
         self._queue = ContextQueue(self.bounds, context)
-        self._return = 0.0
+        # Rewards count in the return by their discount; most environments do not say any.
+        self._discount = float(getattr(env.unwrapped, "return_discount", 1.0))
+        self._return, self._weight = 0.0, 1.0
         self._observe_context = observe_context
         if observe_context:
             self.observation_space = _with_context(env.observation_space, self.bounds)
@@ -167,7 +170,7 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         """
         if seed is not None:
             self._queue.seed(seed)
-        self._return = 0.0
+        self._return, self._weight = 0.0, 1.0
         context = self._queue.next(None if options is None else options.get("context"))
         known = self._queue.known_to_be_refused
         begun = None if known else self._begun(context, seed, options)
@@ -225,7 +228,8 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step the environment; add context, return and success of the episode to `info`."""
         observation, reward, ended, truncated, info = self.env.step(action)
-        self._return += float(reward)
+        self._return += self._weight * float(reward)
+        self._weight *= self._discount
         info = {
             **info,
             "context": self._queue.current.copy(),

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from selfpaced.tasks.contextual_pointmass import ContextualPointMass
+from selfpaced.tasks.goal_reaching import GoalReaching
 from selfpaced.tasks.maze import Maze
 from selfpaced.tasks.pointmass import PointMass2D
 from selfpaced.tasks.reacher import STEPS
@@ -29,12 +31,16 @@ class Registration(NamedTuple):
 
 
 REACHER, STEPWISE = "reacher_env:ReacherObstacles", "stepwise_env:"
+POINT_MASS = STEPWISE + "ContextualPointMassEnv", ContextualPointMass.steps
 ENVIRONMENTS = {
     "selfpaced/ReacherObstacles-v0": Registration(REACHER, STEPS, {}),
     "selfpaced/ReacherObstaclesEnding-v0": Registration(REACHER, STEPS, {"ends_at_contact": True}),
     "selfpaced/ReacherObstaclesKinematic-v0": Registration(REACHER, STEPS, {"kinematic": True}),
     "selfpaced/PointMass2D-v0": Registration(STEPWISE + "PointMassEnv", PointMass2D.steps, {}),
     "selfpaced/SparseMaze-v0": Registration(STEPWISE + "MazeEnv", Maze.steps, {}),
+    "selfpaced/ContextualPointMass2D-v0": Registration(*POINT_MASS, {"dimensions": 2}),
+    "selfpaced/ContextualPointMass3D-v0": Registration(*POINT_MASS, {"dimensions": 3}),
+    "selfpaced/GoalReaching-v0": Registration(STEPWISE + "GoalReachingEnv", GoalReaching.steps, {}),
 }
 """The registered environments by name."""
 

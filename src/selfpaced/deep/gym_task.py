@@ -75,11 +75,15 @@ class GymTask:
         return self._controlled(contexts, thetas)[1]
 
     def simulate_policy(
-        self, contexts: Array, act: Callable[[Array], Array]
+        self,
+        contexts: Array,
+        act: Callable[[Array], Array],
+        rng: np.random.Generator | None = None,
     ) -> tuple[Outcomes, Array]:
         """Outcomes and trajectories (n, t, o) of one episode per context.
 
         `act` maps the observations (k, o) of the k episodes still running to actions (k, a).
+        `rng` is not used: episode i is seeded with i.
         """
         return self._simulate(contexts, lambda observations, rows: act(observations))
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from selfpaced.deep.adam_state import adam_tensors, begin_adam
+from selfpaced.deep.context_record import context_record
 from selfpaced.deep.global_random_state import GlobalGenerators
-from selfpaced.learners.episodic import described
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
-from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.network import NetworkPolicy
-from selfpaced.maths.particles import Particles
 from selfpaced.maths.randomness import Streams
 from selfpaced.targets.target import central_context
+from selfpaced.teachers.torch_threads import one_torch_thread
 from selfpaced.types import (
     Outcomes,
     Problem,
@@ -177,16 +177,10 @@ class PPOTraining:
             mean = central_context(target, self._problem.task.context_space)
             all_equal = np.zeros((len(mean), len(mean)))
             return {"context_mean": mean.tolist(), "context_covariance": all_equal.tolist()}
-        contexts: Gaussian | Particles | None = getattr(
-            self._curriculum.teacher, "context_distribution", None
-        )
         drawn = [info["context"] for info in ended]
         if not drawn:
             drawn = np.concatenate(self._curriculum.waiting_contexts)
-        found = described(contexts, np.array(drawn), self._curriculum.curriculum.refusals)
-        if not isinstance(contexts, Gaussian) or not isinstance(target, Gaussian):
-            return found
-        return {**found, "kl_to_target": contexts.kl(target)}
+        return context_record(self._curriculum.curriculum, target, np.array(drawn))
 
     def _update(self) -> list[dict[str, Any]]:
         """Do one update; return the last `info` of every episode that ended."""
@@ -196,6 +190,8 @@ class PPOTraining:
             ended.extend(info for info in variables["infos"] if "episode" in info)
             return True
 
+        if getattr(self._task, "noisy", False):  # the seed, too, comes from this training
+            self._environment.seed(int(np.random.randint(2**31)))  # noqa: NPY002
         self._model.set_env(self._environment, force_reset=True)
         callbacks: list[Any] = [self._callback_from(collect)]
         if self._curriculum is not None:
@@ -229,12 +225,12 @@ class PPOTraining:
         Rewards and ends are the task's, which may differ from the training environment's.
         """
         policy, chosen = self.policy, _checked_step_task(task or self._task)
-        return chosen.simulate_policy(contexts, lambda observed: policy.sample(observed, rng))[0]
+        return chosen.simulate_policy(contexts, lambda seen: policy.sample(seen, rng), rng)[0]
 
     def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array:
         """(n, t, d): what the stochastic policy does over time."""
         policy, task = self.policy, self._task
-        return task.simulate_policy(contexts, lambda observed: policy.sample(observed, rng))[1]
+        return task.simulate_policy(contexts, lambda seen: policy.sample(seen, rng), rng)[1]
 
     def state(self) -> State:
         """Everything that later updates depend on, as plain arrays."""
@@ -261,15 +257,7 @@ class PPOTraining:
         """Continue exactly from a `state`."""
         self._updates, self._iteration = int(state["updates"]), int(state["iteration"])
         self._model.num_timesteps = self.spent.steps
-        optimiser = self._model.policy.optimizer
-        optimiser.state.clear()
-        if int(state["adam"]):  # before the first update it has no moments
-            for parameter in optimiser.param_groups[0]["params"]:
-                optimiser.state[parameter] = {
-                    "step": self._torch.tensor(0.0),
-                    "exp_avg": self._torch.zeros_like(parameter),
-                    "exp_avg_sq": self._torch.zeros_like(parameter),
-                }
+        begin_adam(self._torch, self._model.policy.optimizer, used=bool(state["adam"]))
         for i, tensor in enumerate(self._tensors()):
             tensor.copy_(self._torch.from_numpy(np.array(state[f"tensor.{i}"])))
         for name, found in self._moments():
@@ -283,11 +271,7 @@ class PPOTraining:
         """All tensors that an update changes, in a fixed order: weights, then Adam's moments."""
         policy = self._model.policy
         found = [tensor.detach() for tensor in policy.state_dict().values()]
-        for parameter in policy.optimizer.param_groups[0]["params"]:
-            if parameter in policy.optimizer.state:
-                adam = policy.optimizer.state[parameter]
-                found += [adam["step"], adam["exp_avg"], adam["exp_avg_sq"]]
-        return found
+        return found + adam_tensors(policy.optimizer)
 
     def _moments(self) -> tuple[Statistics, Statistics]:
         """Running moments by which observations and rewards are normalised."""
@@ -296,13 +280,8 @@ class PPOTraining:
     @contextlib.contextmanager
     def _isolated(self) -> Generator[None, None, None]:
         """Run Stable-Baselines3 with this training's random generators and one torch thread."""
-        threads = self._torch.get_num_threads()
-        self._torch.set_num_threads(1)
-        try:
-            with self._random.in_place():
-                yield
-        finally:
-            self._torch.set_num_threads(threads)
+        with one_torch_thread(self._torch), self._random.in_place():
+            yield
 
 
 def _checked_step_task(task: Task | StepTask) -> StepTask:

@@ -30,6 +30,8 @@ class ReacherEpisodes:
 
     context_space: Box
     """Which contexts exist: the sizes of the two obstacles, in metres."""
+    return_discount: float = 1.0
+    """Discount of the returns that teachers are told of: none."""
     arms: Arms
     """The n simulated arms."""
     touched: BoolArray
@@ -62,6 +64,9 @@ class ReacherEpisodes:
     def observe(self) -> Array:
         """(n, 4): x, vx, y, vy of the grippers, in metres and metres per second."""
         return observe(self.arms)
+
+    def seed(self, seed: int) -> None:
+        """Do nothing: the arms have no noise."""
 
 
 class ReacherObstacles(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):

@@ -6,53 +6,22 @@ Importing `selfpaced.deep.environments` registers the library's own.
 # Gymnasium's and Matplotlib's types are partly unknown:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from selfpaced.deep.batched_episodes import StepOutcomes
-from selfpaced.maths.arrays import Array, IntArray
-from selfpaced.maths.box import Box
+from selfpaced.deep.stepwise_episodes import StepwiseEpisodes
+from selfpaced.maths.arrays import Array
+from selfpaced.tasks.contextual_pointmass import ContextualPointMass
+from selfpaced.tasks.goal_reaching import GoalReaching
 from selfpaced.tasks.maze import Maze
 from selfpaced.tasks.pointmass import PointMass2D
 from selfpaced.tasks.stepwise_task import StepwiseTask
 
 FRAMES_PER_SECOND = 20  # frame rate of films, with one frame per step
 ONLY_ROW = np.zeros(1, dtype=np.int64)  # the index of the only episode in its batch
-
-
-class StepwiseEpisodes:
-    """n episodes of a stepwise task in one batch (`BatchedEpisodes`)."""
-
-    context_space: Box
-    """Which contexts exist."""
-    contexts: Array
-    """(n, d): the context of each episode."""
-    states: Array
-    """(n, s): the task's state of each episode; a position is its first two columns."""
-
-    def __init__(self, task: StepwiseTask, n: int) -> None:
-        self.context_space = task.context_space
-        self.contexts = np.tile(task.context_space.centre, (n, 1))
-        self.states = task.begin(self.contexts)
-        self._task = task
-
-    def begin(self, rows: IntArray, contexts: Array) -> None:
-        """Begin new episodes in `rows` (k,) at `contexts` (k, d); the other rows continue."""
-        self.contexts[rows] = contexts
-        self.states[rows] = self._task.begin(contexts)
-
-    def move(self, actions: Array) -> StepOutcomes:
-        """Simulate one step of every episode, with actions (n, a) in [-1, 1]."""
-        step = self._task.move(self.contexts, self.states, actions)
-        self.states = step.states
-        return StepOutcomes(step.rewards, step.ended, step.solved)
-
-    def observe(self) -> Array:
-        """(n, o): what a policy observes now."""
-        return self._task.observe(self.contexts, self.states)
 
 
 class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -72,6 +41,8 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     task: StepwiseTask
     """What is simulated."""
+    return_discount: float
+    """Discount of the returns that teachers are told of; `ContextualEnv` looks for it."""
 
     def __init__(
         self, task: StepwiseTask, context: ArrayLike | None = None, render_mode: str | None = None
@@ -86,7 +57,11 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.observation_space = gymnasium.spaces.Box(
             observed.low.astype(np.float32), observed.high.astype(np.float32), dtype=np.float32
         )
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.action_dimension,), np.float32)
+        limit = task.action_limit
+        self.action_space = gymnasium.spaces.Box(
+            -limit, limit, (task.action_dimension,), np.float32
+        )
+        self.return_discount = task.discount
         self._context = self._checked(task.context_space.centre if context is None else context)
         self._episodes = self.batched_episodes(1)
         self._path: list[Array] = []
@@ -106,6 +81,7 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin an episode, at `options["context"]` if given; return observation and `info`."""
         super().reset(seed=seed)
+        self._episodes.rng = self.np_random
         if options is not None and "context" in options:
             self._context = self._checked(options["context"])
         self._begin()
@@ -115,7 +91,8 @@ class StepwiseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Simulate one step; `info` has the "context" and whether the episode "is_success" now."""
-        actions = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)[None]
+        limit = self.task.action_limit
+        actions = np.clip(np.asarray(action, dtype=float), -limit, limit)[None]
         rewards, ended, solved = self._episodes.move(actions)
         self._path.append(self._episodes.states[0, :2])
         self._steps_done += 1
@@ -164,3 +141,29 @@ class MazeEnv(StepwiseEnv):
 
     def __init__(self, context: ArrayLike | None = None, render_mode: str | None = None) -> None:
         super().__init__(Maze(), context, render_mode)
+
+
+class ContextualPointMassEnv(StepwiseEnv):
+    """The point mass of the literature; see `ContextualPointMass`.
+
+    `selfpaced/ContextualPointMass2D-v0` has the position and the width of the gate as its context,
+    `selfpaced/ContextualPointMass3D-v0` the friction, too.
+    """
+
+    def __init__(
+        self,
+        context: ArrayLike | None = None,
+        render_mode: str | None = None,
+        dimensions: Literal[2, 3] = 2,
+    ) -> None:
+        super().__init__(ContextualPointMass(dimensions), context, render_mode)
+
+
+class GoalReachingEnv(StepwiseEnv):
+    """`selfpaced/GoalReaching-v0`: goals around a square, with sparse rewards; see `GoalReaching`.
+
+    The context is the position of the goal and the tolerance around it.
+    """
+
+    def __init__(self, context: ArrayLike | None = None, render_mode: str | None = None) -> None:
+        super().__init__(GoalReaching(), context, render_mode)

@@ -3,8 +3,14 @@
 import importlib
 
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP, BALL_IN_A_CUP_ROBUST
+from selfpaced.experiments.curriculum_benchmarks import (
+    POINTMASS_CURROT,
+    POINTMASS_SPDL,
+    POINTMASS_SPDL_3D,
+)
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
+from selfpaced.experiments.goal_reaching import MAZE_CURROT
 from selfpaced.experiments.pointmass import POINTMASS_PPO
 from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
 from selfpaced.names import named
@@ -20,6 +26,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         BALL_IN_A_CUP,
         BALL_IN_A_CUP_ROBUST,
         POINTMASS_PPO,
+        POINTMASS_SPDL,
+        POINTMASS_SPDL_3D,
+        POINTMASS_CURROT,
+        MAZE_CURROT,
     )
 }
 

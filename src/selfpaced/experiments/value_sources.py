@@ -1,4 +1,4 @@
-"""Where the values in the configurations of the paper's experiments come from."""
+"""Where the values in the configurations of published experiments come from."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,12 @@ from typing import Any
 from selfpaced.experiments import EXPERIMENTS
 from selfpaced.store.files import plain
 
-PAPERS = frozenset({"gate-precision", "gate-global", "reacher", "reacher-easy", "ball-in-a-cup"})
+PAPERS = frozenset(
+    {
+        *("gate-precision", "gate-global", "reacher", "reacher-easy", "ball-in-a-cup"),
+        *("pointmass-spdl", "pointmass-spdl-3d", "pointmass-currot", "maze-currot"),
+    }
+)
 TABLE_1 = "paper, Table 1"
 TABLE_2 = "paper, Table 2"
 EXCHANGED = "paper, Table 2, columns exchanged"
@@ -15,6 +20,7 @@ PROGRAM = "the authors' program"
 BUDGET = "as many rollouts as SPRL has"
 OURS = "ours; docs/reproduction.md"
 BEYOND = "ours; docs/beyond-the-paper.md"
+BENCHMARKS = "ours; docs/benchmarks.md"
 
 SOURCES = {  # by the class of the configuration, and the name of the field
     "SPRL": {
@@ -48,8 +54,41 @@ SOURCES = {  # by the class of the configuration, and the name of the field
         "n_samples": BUDGET,
         "buffer_size": BUDGET,
     },
+    "StepwisePPO": {
+        **dict.fromkeys(("minibatches", "epochs", "hidden", "gamma", "gae_lambda"), PROGRAM),
+        **dict.fromkeys(("entropy_weight", "learning_rate", "clip", "value_weight"), PROGRAM),
+        "max_gradient_norm": PROGRAM,
+        # Together they are the authors' number of steps per update, in one environment.
+        **dict.fromkeys(
+            ("environments", "steps"),
+            "the authors' program has one environment; docs/benchmarks.md",
+        ),
+        "target_kl": BENCHMARKS,
+    },
+    "StepwiseSAC": {
+        **dict.fromkeys(("hidden", "gamma", "learning_rate", "buffer_size"), PROGRAM),
+        **dict.fromkeys(("random_steps", "batch_size", "steps"), PROGRAM),
+        "environments": "the authors' program has one environment; docs/benchmarks.md",
+    },
+    "SelfPacedThreshold": {
+        **dict.fromkeys(("threshold", "epsilon", "least_deviation", "until_kl"), PROGRAM),
+        "update_every": f"{PROGRAM}, in which it is one update of the learner",
+        "retreats": BENCHMARKS,
+    },
+    "CurrOT": {
+        **dict.fromkeys(("threshold", "radius", "particles", "update_every"), PROGRAM),
+        **dict.fromkeys(("remembered", "bandwidth", "candidates", "retreats"), BENCHMARKS),
+    },
+    "ALPGMM": {
+        **dict.fromkeys(("uniform_share", "fit_every", "remembered"), PROGRAM),
+        "components": "Portelas et al. (2019)",
+    },
 }
 EXCEPTIONS = {  # by experiment, algorithm and dotted path of the field
+    **{
+        ("maze-currot", "alpgmm", f"teacher.{name}"): "default of this library"
+        for name in ("uniform_share", "fit_every", "remembered")
+    },
     ("ball-in-a-cup", "goalgan", "buffer_size"): f"{PROGRAM}; 5 for C-REPS in Table 1",
     ("gate-precision", "goalgan", "teacher.train_every"): f"{TABLE_2}; 3 in {PROGRAM}",
 }

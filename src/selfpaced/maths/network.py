@@ -11,12 +11,12 @@ from selfpaced.maths.arrays import Array
 NETWORK_FORMAT = "selfpaced-network-1"
 CLIP = 10.0  # normalised observations are clipped to this many standard deviations
 EPSILON = 1e-8  # added to the variance of observations, which can be 0
-ACTION_LIMIT = 1.0  # actions lie in [-1, 1]
+ACTION_LIMIT = 1.0  # actions lie in [-1, 1], unless the policy says otherwise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NetworkPolicy:
-    """pi(a | s) = N(a | f(s), diag(std^2)) with a network f, for actions in [-1, 1].
+    """pi(a | s) = N(a | f(s), diag(std^2)) with a network f, for actions within bounds.
 
     The network normalises its observations; its hidden layers have tanh, its last one is linear.
     """
@@ -30,7 +30,11 @@ class NetworkPolicy:
     observation_mean: Array
     """(o,): subtracted from observations."""
     observation_variance: Array
-    """(o,): observations are divided by its square root, then clipped at 10."""
+    """(o,): observations are divided by its square root, then clipped."""
+    observation_clip: float = CLIP
+    """Normalised observations are clipped to this many standard deviations."""
+    action_limit: float = ACTION_LIMIT
+    """Every entry of an action is clipped to lie between minus this number and this number."""
 
     def __repr__(self) -> str:
         layers = [len(self.observation_mean), *(len(b) for b in self.biases)]
@@ -38,18 +42,18 @@ class NetworkPolicy:
         return f"NetworkPolicy(layers {sizes}, entropy {self.entropy:.3g} nats)"
 
     def mean(self, observations: Array) -> Array:
-        """(n, d): mean actions for `observations` (n, o), not clipped to [-1, 1]."""
-        x = observations - self.observation_mean
-        x = np.clip(x / np.sqrt(self.observation_variance + EPSILON), -CLIP, CLIP)
+        """(n, d): mean actions for `observations` (n, o), not clipped to the bounds."""
+        x, clip = observations - self.observation_mean, self.observation_clip
+        x = np.clip(x / np.sqrt(self.observation_variance + EPSILON), -clip, clip)
         for W, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = np.tanh(x @ W + b)
         return x @ self.weights[-1] + self.biases[-1]
 
     def sample(self, observations: Array, rng: np.random.Generator) -> Array:
-        """(n, d): one action per row of `observations` (n, o), clipped to [-1, 1]."""
+        """(n, d): one action per row of `observations` (n, o), clipped to the bounds."""
         means = self.mean(observations)
         drawn = means + self.std * rng.standard_normal(means.shape)
-        return np.clip(drawn, -ACTION_LIMIT, ACTION_LIMIT)
+        return np.clip(drawn, -self.action_limit, self.action_limit)
 
     @property
     def dimension(self) -> int:
@@ -68,12 +72,15 @@ class NetworkPolicy:
         """The policy as plain arrays, from which `policy_from` makes it again."""
         layers = {f"weights.{i}": W for i, W in enumerate(self.weights)}
         layers |= {f"biases.{i}": b for i, b in enumerate(self.biases)}
+        bounds = np.array([self.observation_clip, self.action_limit])
+        usual = tuple(bounds.tolist()) == (CLIP, ACTION_LIMIT)
         return {
             "format": np.array(NETWORK_FORMAT),
             **layers,
             "std": self.std,
             "observation_mean": self.observation_mean,
             "observation_variance": self.observation_variance,
+            **({} if usual else {"bounds": bounds}),
         }
 
 
@@ -84,10 +91,13 @@ def network_from(arrays: dict[str, NDArray[Any]]) -> NetworkPolicy:
     def floats(name: str) -> Array:
         return np.asarray(arrays[name], dtype=float)
 
+    clip, limit = floats("bounds").tolist() if "bounds" in arrays else (CLIP, ACTION_LIMIT)
     return NetworkPolicy(
         weights=tuple(floats(f"weights.{i}") for i in range(layers)),
         biases=tuple(floats(f"biases.{i}") for i in range(layers)),
         std=floats("std"),
         observation_mean=floats("observation_mean"),
         observation_variance=floats("observation_variance"),
+        observation_clip=clip,
+        action_limit=limit,
     )

@@ -30,6 +30,7 @@ from selfpaced.maths.gaussian import (
     normal_log_prob,
 )
 from selfpaced.maths.network import NETWORK_FORMAT, NetworkPolicy, network_from
+from selfpaced.maths.squashed_network import SQUASHED_FORMAT, SquashedNetworkPolicy, squashed_from
 
 FORMAT = "selfpaced-policy-1"
 
@@ -131,29 +132,31 @@ class LinearGaussianPolicy:
         np.savez(_npz(path), allow_pickle=False, **self.arrays())
 
 
-Policy = LinearGaussianPolicy | NetworkPolicy
-"""A policy of either kind: it chooses parameters once per episode, or an action at every step."""
+Policy = LinearGaussianPolicy | NetworkPolicy | SquashedNetworkPolicy
+"""A policy of any kind: it chooses parameters once per episode, or an action at every step."""
 
 
 def load_policy(path: str | Path) -> Any:
     """The policy in the file `path`, written by `LinearGaussianPolicy.save` or by a run.
 
-    It is a `LinearGaussianPolicy`, or a `NetworkPolicy` if the run learned step by step. Raise a
-    ValueError, a `DamagedFile`, if the file is damaged or no policy.
+    It is a `LinearGaussianPolicy`, or a `NetworkPolicy` or `SquashedNetworkPolicy` if the run
+    learned step by step. Raise a ValueError, a `DamagedFile`, if the file is damaged or no policy.
     """
     file = _npz(path)
     content = file.read_bytes()
     with damage_named(file, "a saved policy"):
         arrays = arrays_in(content)
-        if str(arrays["format"]) not in (FORMAT, NETWORK_FORMAT):
+        if str(arrays["format"]) not in (FORMAT, NETWORK_FORMAT, SQUASHED_FORMAT):
             raise ValueError(f"its format is not {FORMAT}")
         return policy_from(arrays)
 
 
 def policy_from(arrays: dict[str, NDArray[Any]]) -> Policy:
-    """The policy whose `arrays` these are, of either kind."""
+    """The policy whose `arrays` these are, of any kind."""
     if str(arrays["format"]) == NETWORK_FORMAT:
         return network_from(arrays)
+    if str(arrays["format"]) == SQUASHED_FORMAT:
+        return squashed_from(arrays)
     features = features_from(json.loads(str(arrays["features"])))
     return LinearGaussianPolicy(features, arrays["A"], arrays["covariance"])
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from selfpaced.experiments import Experiment
-from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.report.watch import stored_policy_at
 from selfpaced.store.files import write_atomically
 from selfpaced.store.reading import read_run
@@ -63,7 +63,7 @@ def write_movement(
     `context` are outside the bounds of what may be tried.
     """
     task, policy, where = stored_policy_at(folder, context, experiment)
-    if not hasattr(task, "movement") or isinstance(policy, NetworkPolicy):
+    if not hasattr(task, "movement") or not isinstance(policy, LinearGaussianPolicy):
         raise ValueError(f"{type(task).__name__} has no movement to write")
     theta = policy.mean(where)
     if not task.theta_space.contains(theta):

@@ -8,8 +8,7 @@ import numpy as np
 
 from selfpaced.experiments import EXPERIMENTS, Experiment, find_experiment
 from selfpaced.maths.arrays import Array, check_at_least
-from selfpaced.maths.network import NetworkPolicy
-from selfpaced.maths.policy import Policy
+from selfpaced.maths.policy import LinearGaussianPolicy, Policy
 from selfpaced.report.film import Frames, drawn_frames
 from selfpaced.store.experiment_info import read_infos
 from selfpaced.store.reading import StoredRun, read_run
@@ -82,9 +81,10 @@ def _experiment_of(run: StoredRun, folder: Path, given: str | Experiment | None)
 
 def _path(task: Any, context: Array, policy: Policy, rng: np.random.Generator) -> Array:
     """(t, d): one trajectory of `policy` at `context` (d,)."""
-    if isinstance(policy, NetworkPolicy) and isinstance(task, StepTask):
-        return task.simulate_policy(context[None], lambda seen: policy.sample(seen, rng))[1][0]
-    if isinstance(policy, NetworkPolicy) or not isinstance(task, TrajectoryTask):
+    by_steps = not isinstance(policy, LinearGaussianPolicy)
+    if by_steps and isinstance(task, StepTask):
+        return task.simulate_policy(context[None], lambda s: policy.sample(s, rng), rng)[1][0]
+    if by_steps or not isinstance(task, TrajectoryTask):
         raise ValueError(f"{type(task).__name__} has no trajectories: nothing to watch")
     theta = policy.sample(context[None], rng, task.theta_space)  # type: ignore[attr-defined]
     return task.trajectories(context[None], theta, rng)[0]

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT, BallInACup
+from selfpaced.tasks.contextual_pointmass import ContextualPointMass
 from selfpaced.tasks.gate import Gate
+from selfpaced.tasks.goal_reaching import GoalReaching
 from selfpaced.tasks.kinematic import KinematicReacher
 from selfpaced.tasks.maze import Maze
 from selfpaced.tasks.pointmass import PointMass2D
@@ -23,5 +25,8 @@ TASKS: dict[str, Callable[[], Task]] = {
     "ball-in-a-cup-randomised": partial(BallInACup, FAST, ROBOT),
     "pointmass": PointMass2D,
     "maze": Maze,
+    "pointmass-2d": ContextualPointMass,
+    "pointmass-3d": partial(ContextualPointMass, 3),
+    "goal-reaching": GoalReaching,
 }
 """What makes each task of the library, by the task's name."""

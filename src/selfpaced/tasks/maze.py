@@ -35,11 +35,11 @@ class Maze(StepwiseTask):
     steps = 120
     """Largest number of steps in an episode."""
 
-    def begin(self, contexts: Array) -> Array:
+    def begin(self, contexts: Array, noise: Array) -> Array:
         """States (n, 2): the position, which is START in every context."""
         return np.tile(START, (len(contexts), 1))
 
-    def move(self, contexts: Array, states: Array, actions: Array) -> Step:
+    def move(self, contexts: Array, states: Array, actions: Array, noise: Array) -> Step:
         """One step of every row; walls and the border of the square stop it."""
         after = np.clip(states + SPEED * actions, -1.0, 1.0)
         for y, left, right in WALLS:

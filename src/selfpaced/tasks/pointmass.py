@@ -6,6 +6,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.box import Box
+from selfpaced.tasks.gate_drawing import draw_gate
 from selfpaced.tasks.stepwise_task import Step, StepwiseTask
 
 START, GOAL = np.array([0.0, 3.0]), np.array([0.0, -3.0])
@@ -39,11 +40,11 @@ class PointMass2D(StepwiseTask):
     steps = 100
     """Largest number of steps in an episode."""
 
-    def begin(self, contexts: Array) -> Array:
+    def begin(self, contexts: Array, noise: Array) -> Array:
         """States (n, 4): position START and velocity zero in every context."""
         return np.tile([*START, 0.0, 0.0], (len(contexts), 1))
 
-    def move(self, contexts: Array, states: Array, actions: Array) -> Step:
+    def move(self, contexts: Array, states: Array, actions: Array, noise: Array) -> Step:
         """One step of every row; a row that touches the wall stays where it touched it."""
         position, velocity = states[:, :2], states[:, 2:]
         velocity = velocity + DT * (FORCE * actions - DRAG * velocity)
@@ -67,11 +68,4 @@ class PointMass2D(StepwiseTask):
 
     def draw(self, context: Array, trajectories: Array, axes: Any) -> None:
         """Draw the wall with the gate of `context` (2,), start, goal and trajectories (k, t, 2)."""
-        x, width = context
-        for left, right in ((-ARENA, x - width / 2), (x + width / 2, ARENA)):
-            axes.plot([left, right], [0, 0], color="0.25", linewidth=4, solid_capstyle="butt")
-        for path in trajectories:
-            axes.plot(path[:, 0], path[:, 1], linewidth=1.2, alpha=0.8)
-        axes.plot(*START, "o", color="0.25", markersize=5)
-        axes.plot(*GOAL, "x", color="crimson", markersize=8)
-        axes.set(xlim=(-ARENA, ARENA), ylim=(-ARENA, ARENA), aspect="equal")
+        draw_gate(context, trajectories, axes, START, GOAL, ARENA)

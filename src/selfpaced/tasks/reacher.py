@@ -14,8 +14,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray, check_rows
 from selfpaced.maths.box import Box
-from selfpaced.maths.network import NetworkPolicy
-from selfpaced.maths.policy import Policy
+from selfpaced.maths.policy import LinearGaussianPolicy, Policy
 from selfpaced.maths.promp import basis
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.mujoco.camera import Picture
@@ -127,13 +126,16 @@ class ReacherTask(ABC):
         return self._simulate(contexts, displacements(thetas)).paths[:, :, :2]
 
     def simulate_policy(
-        self, contexts: Array, act: Callable[[Array], Array]
+        self,
+        contexts: Array,
+        act: Callable[[Array], Array],
+        rng: np.random.Generator | None = None,
     ) -> tuple[Outcomes, Array]:
         """Outcomes and trajectories (n, STEPS + 1, 2) of a policy that acts at every step.
 
         `act` maps the observations (k, 4) of the k rollouts still running, which are
         (x, vx, y, vy), to actions (k, 2). Contact ends a rollout, as in `evaluate`; the effort
-        is the sum over the steps until the rollout's end.
+        is the sum over the steps until the rollout's end. `rng` is not used: there is no noise.
         """
         arms = self.arms(check_rows("contexts", contexts, 2))
         effort = np.zeros(len(contexts))
@@ -203,7 +205,7 @@ class Reacher(ReacherTask):
             states.append(arms.states[0].copy())
             return act(step)
 
-        if isinstance(policy, NetworkPolicy):
+        if not isinstance(policy, LinearGaussianPolicy):
 
             def act(step: int) -> Array:
                 return policy.sample(observe(arms), rng)

@@ -47,9 +47,17 @@ class StepwiseTask(ABC):
     observation_space: Box
     """Bounds of the observations that a policy sees."""
     action_dimension: int
-    """Number of dimensions of an action; each lies in [-1, 1]."""
+    """Number of dimensions of an action."""
+    action_limit: float = 1.0
+    """Every entry of an action lies between minus this number and this number."""
     steps: int
     """Largest number of steps in an episode."""
+    discount: float = 1.0
+    """Weight of a reward relative to that of the step before, in the return of an episode."""
+    start_noise: int = 0
+    """Random numbers, uniform in [0, 1), that `begin` gets for every row."""
+    step_noise: int = 0
+    """Standard normal random numbers that `move` gets for every row."""
 
     def __repr__(self) -> str:
         return task_repr(self)
@@ -59,13 +67,24 @@ class StepwiseTask(ABC):
         """Which parameters an affine controller may have."""
         return controller_space(self.observation_space.dimension, self.action_dimension)
 
-    @abstractmethod
-    def begin(self, contexts: Array) -> Array:
-        """States (n, s) at the start of an episode, one per context."""
+    @property
+    def noisy(self) -> bool:
+        """True if episodes are random, even if the actions are not."""
+        return self.start_noise + self.step_noise > 0
 
     @abstractmethod
-    def move(self, contexts: Array, states: Array, actions: Array) -> Step:
-        """One step of every row. Row i of the result depends on row i alone."""
+    def begin(self, contexts: Array, noise: Array) -> Array:
+        """States (n, s) at the start of an episode, one per context.
+
+        `noise` (n, `start_noise`) holds random numbers, uniform in [0, 1).
+        """
+
+    @abstractmethod
+    def move(self, contexts: Array, states: Array, actions: Array, noise: Array) -> Step:
+        """One step of every row. Row i of the result depends on row i alone.
+
+        `noise` (n, `step_noise`) holds standard normal random numbers.
+        """
 
     @abstractmethod
     def observe(self, contexts: Array, states: Array) -> Array:
@@ -76,37 +95,52 @@ class StepwiseTask(ABC):
         """Draw the scene of `context` and trajectories (k, t, 2) on Matplotlib axes."""
 
     def simulate_policy(
-        self, contexts: Array, act: Callable[[Array], Array]
+        self,
+        contexts: Array,
+        act: Callable[[Array], Array],
+        rng: np.random.Generator | None = None,
     ) -> tuple[Outcomes, Array]:
         """Outcomes and positions (n, steps + 1, 2) of one episode per context.
 
         `act` maps the observations (k, o) of the k episodes still running to actions (k, a).
+        `rng` draws the noise of the task; a task without noise does not need it.
         """
-        return self._simulate(contexts, lambda observations, rows: act(observations))
+        return self._simulate(contexts, lambda observations, rows: act(observations), rng)
 
     def evaluate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Outcomes:
         """Returns and successes of one episode per row, with the controllers `thetas`."""
-        return self._simulate_controllers(contexts, thetas)[0]
+        return self._simulate_controllers(contexts, thetas, rng)[0]
 
     def trajectories(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> Array:
         """(n, steps + 1, 2): positions over time; they stay the same after an episode's end."""
-        return self._simulate_controllers(contexts, thetas)[1]
+        return self._simulate_controllers(contexts, thetas, rng)[1]
 
-    def _simulate_controllers(self, contexts: Array, thetas: Array) -> tuple[Outcomes, Array]:
+    def _simulate_controllers(
+        self, contexts: Array, thetas: Array, rng: np.random.Generator
+    ) -> tuple[Outcomes, Array]:
         """Simulate every row with the affine controller in its own row of `thetas`."""
         contexts, thetas = checked_batch(self, contexts, thetas)
-        return self._simulate(contexts, affine_controllers(thetas, self.action_dimension))
+        return self._simulate(contexts, affine_controllers(thetas, self.action_dimension), rng)
 
     def _simulate(
-        self, contexts: Array, act: Callable[[Array, IntArray], Array]
+        self,
+        contexts: Array,
+        act: Callable[[Array, IntArray], Array],
+        rng: np.random.Generator | None,
     ) -> tuple[Outcomes, Array]:
         """Simulate one episode per row; `act` gets observations and the rows they belong to.
 
-        Rows whose episode has ended keep their state. The reward is the sum over the steps.
+        Rows whose episode has ended keep their state. The reward is the discounted sum over the
+        steps. All noise is drawn beforehand, row by row, so that a row does not depend on others.
         """
         contexts = check_rows("contexts", contexts, self.context_space.dimension)
+        if self.noisy and rng is None:
+            raise ValueError(f"rng must be given, because {self.name} has noise; got None")
+        rng = np.random.default_rng(0) if rng is None else rng  # which nothing is drawn from
         n = len(contexts)
-        states = self.begin(contexts)
+        starts = np.random.default_rng(rng.integers(2**63)) if self.start_noise else rng
+        noise = rng.standard_normal((n, self.steps, self.step_noise))
+        states = self.begin(contexts, starts.random((n, self.start_noise)))
         paths = np.empty((n, self.steps + 1, 2))
         paths[:, 0] = states[:, :2]
         rewards, solved = np.zeros(n), np.zeros(n, dtype=bool)
@@ -114,10 +148,11 @@ class StepwiseTask(ABC):
         for t in range(1, self.steps + 1):
             if rows.size:
                 here = contexts[rows]
-                actions = np.clip(act(self.observe(here, states[rows]), rows), -1.0, 1.0)
-                step = self.move(here, states[rows], actions)
+                limit = self.action_limit
+                actions = np.clip(act(self.observe(here, states[rows]), rows), -limit, limit)
+                step = self.move(here, states[rows], actions, noise[rows, t - 1])
                 states[rows], solved[rows] = step.states, step.solved
-                rewards[rows] += step.rewards
+                rewards[rows] += self.discount ** (t - 1) * step.rewards
                 rows = rows[~step.ended]
             paths[:, t] = states[:, :2]
         return Outcomes(rewards, solved.astype(float)), paths

@@ -4,8 +4,6 @@ A least-squares GAN learns to generate contexts like those that the learner solv
 not always. Every random number comes from the generator that is passed in.
 """
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -21,6 +19,7 @@ from selfpaced.teachers.episodes import episode_values
 from selfpaced.teachers.feasible_teacher import feasible_only, ordered_space
 from selfpaced.teachers.request_batching import RequestBatcher
 from selfpaced.teachers.started_teacher import StartedTeacher
+from selfpaced.teachers.torch_threads import one_torch_thread
 from selfpaced.types import State, part_of, prefixed
 
 OLD = 0.2  # share of a batch on contexts that were solved before
@@ -217,7 +216,7 @@ class _GAN:
 
     def generate(self, n: int, rng: np.random.Generator) -> Array:
         """(n, d): generated contexts in [-1, 1]^d."""
-        with _one_thread(self._torch), self._torch.no_grad():
+        with one_torch_thread(self._torch), self._torch.no_grad():
             return self._generated(self._noise(n, rng)).numpy().astype(float)
 
     def train(self, contexts: Array, labels: Array, steps: int, rng: np.random.Generator) -> None:
@@ -230,7 +229,7 @@ class _GAN:
         noise = self._noise(2 * steps * BATCH, rng).reshape(steps, 2, BATCH, self.dimension)
         data, wanted = self._tensor(contexts), self._tensor(2 * labels - 1)
         minus_one = -self._torch.ones(BATCH)
-        with _one_thread(self._torch):
+        with one_torch_thread(self._torch):
             for step in range(steps):
                 chosen = self._torch.from_numpy(rows[step])
                 with self._torch.no_grad():
@@ -298,14 +297,3 @@ class _GAN:
     def restore(self, state: State) -> None:
         for i, tensor in enumerate(self._tensors()):
             tensor.copy_(self._torch.from_numpy(np.array(state[str(i)])))
-
-
-@contextmanager
-def _one_thread(torch: Any) -> Generator[None, None, None]:
-    """Torch on one thread: results must not depend on the number that the program has set."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,6 +1,7 @@
 """The mastery rule as a teacher: contexts move on when the current ones are mastered."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from selfpaced.targets.target import Target, checked_place
 from selfpaced.targets.uniform import default_contexts
 from selfpaced.teachers.context_movers import mover_of
 from selfpaced.teachers.finite_teachers import FiniteMasteryTeacher, is_finite_set
+from selfpaced.teachers.found_threshold import FoundThreshold
 from selfpaced.teachers.gaussian_teacher import GaussianTeacher
 from selfpaced.types import State, part_of, prefixed
 
@@ -36,14 +38,19 @@ class SelfPacedMastery:
 
     rule: MasteryRule = field(default_factory=MasteryRule)
     """Thresholds and step size of the contexts' moves."""
-    reward_threshold: float | None = None
-    """Return from which an episode counts as a success; None: the environment's successes count."""
+    reward_threshold: float | Literal["found"] | None = None
+    """Return from which an episode counts as a success; None: the environment's successes count.
+
+    "found": half-way from the returns of the first policy to the best so far, whatever their scale
+    (`FoundThreshold`); records show it as "threshold". This is for tasks whose success is rare at
+    first, even in easy contexts.
+    """
     update_every: int = 50
     """Number of episodes after which the contexts may move; a decision uses only these."""
 
     def __post_init__(self) -> None:
         check_kind("rule", self.rule, MasteryRule)
-        if self.reward_threshold is not None:
+        if self.reward_threshold not in (None, "found"):
             check_number("reward_threshold", self.reward_threshold)
         check_at_least("update_every", self.update_every, 2)
 
@@ -53,6 +60,11 @@ class SelfPacedMastery:
         """A new teacher for contexts in `context_space` that shall be mastered on `target`."""
         space, aim = checked_place(context_space, target)
         if is_finite_set(space):
+            if self.reward_threshold == "found":
+                raise ValueError(
+                    "reward_threshold must be a number or None on a finite set of tasks, whose "
+                    "returns may differ in scale; got 'found'"
+                )
             return FiniteMasteryTeacher(self, space, aim)
         return SelfPacedMasteryTeacher(self, space, aim)
 
@@ -67,10 +79,19 @@ class SelfPacedMasteryTeacher(GaussianTeacher):
         self._mover = mover_of(config.rule, box, target, default_contexts(box))
         super().__init__(box, target, self._mover.contexts, config.update_every, judged_by)
         self._config = config
+        self._found = FoundThreshold() if config.reward_threshold == "found" else None
+
+    @property
+    def found_threshold(self) -> float | None:
+        """The threshold that was found from the returns; None if there is none to be found."""
+        return None if self._found is None else self._found.value
 
     def _update(self, tried: TriedContexts) -> None:
         threshold = self._config.reward_threshold
-        if threshold is not None:
+        if self._found is not None:
+            self._found.add(tried.values)
+            threshold = self._found.value
+        if threshold is not None and threshold != "found":
             tried = tried._replace(values=(tried.values >= threshold).astype(float))
         move = self._mover.decide(tried.value)
         if move == "search":
@@ -94,7 +115,8 @@ class SelfPacedMasteryTeacher(GaussianTeacher):
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""
-        return {**super().state(), **prefixed("mover.", self._mover.state())}
+        found = {} if self._found is None else self._found.state()
+        return {**super().state(), **found, **prefixed("mover.", self._mover.state())}
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
@@ -104,4 +126,6 @@ class SelfPacedMasteryTeacher(GaussianTeacher):
             own = ("places", "deviation", "aims", "stage")
         self._check_state(state, [f"mover.{name}" for name in own])
         self._mover.restore(part_of(state, "mover."))
+        if self._found is not None:
+            self._found.restore(state)
         self.contexts = self._mover.contexts

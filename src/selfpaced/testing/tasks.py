@@ -264,7 +264,8 @@ def _check_step_task(task: StepTask, probe: _Probe, action_dimension: int) -> No
     def simulate(contexts: Array) -> tuple[Outcomes, Array]:
         given = contexts.copy()
         with watched(f"{call} of {len(contexts)} contexts"):
-            outcomes, paths = task.simulate_policy(given, policy.acting_on(len(contexts)))
+            rng = np.random.default_rng(probe.seed)
+            outcomes, paths = task.simulate_policy(given, policy.acting_on(len(contexts)), rng)
         require_unchanged(call, contexts=(contexts, given))
         require_outcomes(call, outcomes, len(contexts))
         require_trajectories(f"trajectories of {call}", paths, len(contexts))
@@ -284,7 +285,9 @@ def _check_step_task(task: StepTask, probe: _Probe, action_dimension: int) -> No
     probe.require_refusal(
         f"{call} of contexts of shape {wide.shape}",
         ("contexts",),
-        lambda: task.simulate_policy(wide, policy.acting_on(probe.n)),
+        lambda: task.simulate_policy(
+            wide, policy.acting_on(probe.n), np.random.default_rng(probe.seed)
+        ),
         "compare the number of columns with the dimension of context_space",
     )
 

@@ -1,0 +1,255 @@
+"""PPO (Schulman et al., 2017) on stepwise tasks, with any teacher, in NumPy alone."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from selfpaced.deep.stepwise_training import StepwiseTraining
+from selfpaced.maths.arrays import check_at_least, check_positive
+from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.perceptron import Adam, Floats, Perceptron
+from selfpaced.maths.policy_gradient import (
+    Surrogate,
+    generalised_advantages,
+    log_probabilities,
+    mean_kl,
+    surrogate,
+)
+from selfpaced.maths.randomness import Streams, generator_state, restored_generator
+from selfpaced.teachers.target import TargetTeacher
+from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
+
+POLICY_GAIN, VALUE_GAIN = 0.01, 1.0  # of the last layers at first, as in Stable-Baselines3
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepwisePPO:
+    """PPO on contexts that a teacher chooses, for tasks that are a `StepwiseTask`.
+
+    It computes what Stable-Baselines3's PPO does, with one call of the task for all environments
+    and without torch. An iteration is one update. Episodes go on across updates, and a state holds
+    them as they are. The policy acts in the units of the task: its first standard deviation is 1,
+    whatever the largest action is, and observations are not normalised.
+
+    >>> from selfpaced import Gaussian, Problem, StepwisePPO, train
+    >>> from selfpaced.tasks.contextual_pointmass import ContextualPointMass
+    >>> wide = Problem(ContextualPointMass(), Gaussian([0.0, 6.0], [[0.1, 0.0], [0.0, 0.1]]))
+    >>> train(wide, StepwisePPO(environments=4, steps=32), iterations=2).policy
+    NetworkPolicy(layers 6-64-64-2, entropy 2.8... nats)
+    """
+
+    environments: int = 32
+    """Environments that are simulated in one batch."""
+    steps: int = 64
+    """Steps of each environment per update."""
+    minibatches: int = 32
+    """Minibatches per epoch; must divide the steps of an update."""
+    epochs: int = 8
+    """Passes over the steps of an update."""
+    hidden: tuple[int, ...] = (64, 64)
+    """Units of each hidden layer (tanh), for the policy and again for the value function."""
+    gamma: float = 0.95
+    """Discount factor per step, from 0 to 1."""
+    gae_lambda: float = 0.99
+    """lambda of the generalised advantage estimates, from 0 to 1."""
+    entropy_weight: float = 0.0
+    """Weight of the entropy, in nats, in the loss."""
+    learning_rate: float = 2.5e-4
+    """Step size of Adam."""
+    clip: float = 0.2
+    """Largest change of the probability ratio, away from 1."""
+    value_weight: float = 1.0
+    """Weight of the value function's squared error in the loss."""
+    max_gradient_norm: float | None = None
+    """Largest norm of a gradient; longer ones are scaled down. None: no bound."""
+    target_kl: float | None = None
+    """An update ends once the KL from the policy before it exceeds this, in nats. None: never."""
+    teacher: TeacherConfig = field(default_factory=TargetTeacher)
+    """What chooses the contexts."""
+
+    def __post_init__(self) -> None:
+        for name in ("environments", "steps", "minibatches", "epochs"):
+            check_at_least(name, getattr(self, name), 1)
+        for units in self.hidden:
+            check_at_least("hidden", units, 1)
+        for name in ("learning_rate", "clip"):
+            check_positive(name, getattr(self, name))
+        for name in ("max_gradient_norm", "target_kl"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        if self.environments * self.steps % self.minibatches:
+            raise ValueError(
+                f"minibatches must divide the {self.environments * self.steps} steps of an update; "
+                f"got {self.minibatches}"
+            )
+
+    def __repr__(self) -> str:
+        steps = f"{self.environments} x {self.steps} steps per update"
+        return f"StepwisePPO({type(self.teacher).__name__}, {steps})"
+
+    def start(self, problem: Problem, streams: Streams) -> "StepwisePPOTraining":
+        """A new training on `problem` that draws from `streams`."""
+        return StepwisePPOTraining(self, problem, streams)
+
+
+class StepwisePPOTraining(StepwiseTraining):
+    """`StepwisePPO` between two updates."""
+
+    def __init__(self, config: StepwisePPO, problem: Problem, streams: Streams) -> None:
+        super().__init__(config.teacher, problem, config.environments, streams)
+        self._config, self._rng, self._updates = config, streams.learn, 0
+        inputs, outputs = self._task.observation_space.dimension, self._task.action_dimension
+        self._actor = Perceptron((inputs, *config.hidden, outputs))
+        self._critic = Perceptron((inputs, *config.hidden, 1))
+        # One array holds all: policy, value function, logarithms of the standard deviations.
+        split = np.cumsum([self._actor.count, self._critic.count])
+        self._parameters = np.zeros(split[1] + outputs, dtype=np.float32)
+        self._gradient = np.zeros_like(self._parameters)
+        actor, critic, self._log_std = np.split(self._parameters, split)
+        actor[:] = self._actor.initial(self._rng, POLICY_GAIN)
+        critic[:] = self._critic.initial(self._rng, VALUE_GAIN)
+        self._actor_layers = self._actor.layers(actor)
+        self._critic_layers = self._critic.layers(critic)
+        by_actor, by_critic, self._by_log_std = np.split(self._gradient, split)
+        self._by_actor = self._actor.layers(by_actor)
+        self._by_critic = self._critic.layers(by_critic)
+        self._adam = Adam(len(self._parameters))
+
+    @property
+    def _steps(self) -> int:
+        return self._updates * self._config.environments * self._config.steps
+
+    def advance(self) -> dict[str, Any]:
+        """One update; return what to record of it."""
+        self._episodes.forget_finished()
+        batch = self._collected()
+        metrics = self._improve(*batch)
+        self._updates += 1
+        counts = {"entropy": self.policy.entropy, "updates": self._updates}
+        return {**self._record(), **counts, **metrics}
+
+    def _values(self, observations: Floats) -> Floats:
+        """(n,): the value function V at `observations` (n, o)."""
+        return Perceptron.outputs_of(self._critic_layers, observations)[-1][:, 0]
+
+    def _collected(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Observations, actions, their means, advantages and returns, row by row."""
+        config, n = self._config, self._config.environments
+        shape = (config.steps, n)
+        inputs, outputs = self._task.observation_space.dimension, self._task.action_dimension
+        observations = np.zeros((*shape, inputs), dtype=np.float32)
+        actions = np.zeros((*shape, outputs), dtype=np.float32)
+        means = np.zeros_like(actions)
+        rewards, values = np.zeros((2, *shape), dtype=np.float32)
+        over = np.zeros(shape, dtype=bool)
+        noise = self._rng.standard_normal(actions.shape, dtype=np.float32)
+        deviation = np.exp(self._log_std)
+        seen = self._episodes.observe().astype(np.float32)
+        for t in range(config.steps):
+            observations[t] = seen
+            means[t] = Perceptron.outputs_of(self._actor_layers, seen)[-1]
+            actions[t] = means[t] + deviation * noise[t]
+            step = self._episodes.step(actions[t].astype(float))
+            rewards[t], over[t] = step.rewards, step.over
+            if step.truncated.any():  # the value of what would have followed is part of the return
+                last = step.observations[step.truncated].astype(np.float32)
+                rewards[t, step.truncated] += np.float32(config.gamma) * self._values(last)
+            seen = self._episodes.observe().astype(np.float32)
+        flat = observations.reshape(-1, inputs)
+        values[:] = self._values(flat).reshape(shape)
+        advantages = generalised_advantages(
+            rewards, values, self._values(seen), over, config.gamma, config.gae_lambda
+        )
+        flat_actions = actions.reshape(-1, outputs)
+        returns = (advantages + values).reshape(-1)
+        return flat, flat_actions, means.reshape(-1, outputs), advantages.reshape(-1), returns
+
+    def _improve(
+        self, seen: Floats, actions: Floats, means: Floats, advantages: Floats, returns: Floats
+    ) -> dict[str, float]:
+        """Epochs of minibatches, as in Stable-Baselines3; return the metrics of the last epoch."""
+        config, size = self._config, len(seen) // self._config.minibatches
+        before = self._values(seen)
+        unexplained = float(np.var(returns - before) / max(float(np.var(returns)), 1e-30))
+        log_std = self._log_std.copy()  # before the update
+        known = log_probabilities(actions, means, log_std)
+        clipped, kls = list[float](), list[float]()
+        for epoch in range(config.epochs):
+            order = self._rng.permutation(len(seen))
+            columns = [a[order] for a in (seen, actions, known, advantages, returns, means)]
+            for k in range(0, len(seen), size):
+                *parts, old_means = (column[k : k + size] for column in columns)
+                found, new_means = self._gradients(*parts)
+                if config.target_kl is not None or epoch == config.epochs - 1:
+                    kls.append(mean_kl(old_means, log_std, new_means, self._log_std))
+                    clipped.append(found.clipped)
+                if config.target_kl is not None and kls[-1] > config.target_kl:
+                    break
+                if config.max_gradient_norm is not None:
+                    norm = float(np.sqrt(self._gradient @ self._gradient))
+                    self._gradient *= min(1.0, config.max_gradient_norm / (norm + 1e-6))
+                self._adam.step(self._parameters, self._gradient, config.learning_rate)
+            else:
+                continue
+            break  # the policy has changed enough
+        last = config.minibatches  # an epoch
+        return {
+            "kl_update": float(np.mean(kls[-last:])),
+            "clipped": float(np.mean(clipped[-last:])),
+            "explained_variance": 1.0 - unexplained,
+        }
+
+    def _gradients(
+        self, seen: Floats, actions: Floats, known: Floats, advantages: Floats, returns: Floats
+    ) -> tuple[Surrogate, Floats]:
+        """Write the gradient of a minibatch's loss; return the policy's part, and its means."""
+        config = self._config
+        outputs = Perceptron.outputs_of(self._actor_layers, seen)
+        centred = advantages - advantages.sum() / np.float32(len(seen))
+        spread = np.sqrt(centred @ centred / np.float32(len(seen) - 1))
+        scaled = centred / (spread + np.float32(1e-8))
+        means = outputs[-1]
+        found = surrogate(actions, means, self._log_std, known, scaled, config.clip)
+        Perceptron.add_gradient(self._actor_layers, self._by_actor, outputs, found.by_means)
+        # The entropy is the sum of the logarithms, but for a constant.
+        self._by_log_std[:] = found.by_log_std - np.float32(config.entropy_weight)
+        outputs = Perceptron.outputs_of(self._critic_layers, seen)
+        error = outputs[-1] - returns[:, None]
+        error *= np.float32(2.0 * config.value_weight / len(seen))
+        Perceptron.add_gradient(self._critic_layers, self._by_critic, outputs, error)
+        return found, means
+
+    @property
+    def policy(self) -> NetworkPolicy:
+        """The policy learned so far."""
+        inputs = self._task.observation_space.dimension
+        return NetworkPolicy(
+            weights=tuple(weights.astype(float) for weights, _ in self._actor_layers),
+            biases=tuple(biases.astype(float) for _, biases in self._actor_layers),
+            std=np.exp(self._log_std.astype(float)),
+            observation_mean=np.zeros(inputs),
+            observation_variance=np.ones(inputs),
+            observation_clip=np.inf,
+            action_limit=self._task.action_limit,
+        )
+
+    def state(self) -> State:
+        """Everything that later updates depend on, as plain arrays."""
+        return {
+            "updates": np.array(self._updates),
+            "parameters": self._parameters.copy(),
+            "adam": np.array([self._adam.first, self._adam.second]),
+            "adam_steps": np.array(self._adam.steps),
+            "rng": generator_state(self._rng),
+            **prefixed("episodes.", self._episodes.state()),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        self._updates = int(state["updates"])
+        self._parameters[:] = state["parameters"]
+        self._adam.first, self._adam.second = np.array(state["adam"], dtype=np.float32)
+        self._adam.steps = int(state["adam_steps"])
+        self._rng = restored_generator(state["rng"])
+        self._episodes.restore(part_of(state, "episodes."))

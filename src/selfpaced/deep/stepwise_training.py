@@ -1,0 +1,86 @@
+"""What trainings on stepwise tasks share: episodes with a teacher, records and measurements."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from selfpaced.deep.context_record import context_record
+from selfpaced.deep.curriculum import Curriculum
+from selfpaced.deep.taught_episodes import TaughtEpisodes
+from selfpaced.maths.arrays import Array
+from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.randomness import Streams
+from selfpaced.maths.squashed_network import SquashedNetworkPolicy
+from selfpaced.tasks.stepwise_task import StepwiseTask
+from selfpaced.types import Outcomes, Problem, Spent, Task, TeacherConfig
+
+
+class StepwiseTraining(ABC):
+    """A training whose policy acts at every step of a `StepwiseTask`.
+
+    `n`: environments that are simulated in one batch. The teacher and the noise of the task draw
+    from the stream of the world.
+    """
+
+    def __init__(self, teacher: TeacherConfig, problem: Problem, n: int, streams: Streams) -> None:
+        self._problem, self._task = problem, checked_stepwise(problem.task)
+        choices, noise = streams.world.integers(2**63, size=2).tolist()
+        space = self._task.context_space
+        curriculum = Curriculum(teacher, space, problem.target, seed=choices)
+        self._episodes = TaughtEpisodes(self._task, n, curriculum, np.random.default_rng(noise))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._task.name}, {self.spent})"
+
+    @property
+    @abstractmethod
+    def policy(self) -> NetworkPolicy | SquashedNetworkPolicy:
+        """The policy learned so far."""
+
+    @property
+    @abstractmethod
+    def _steps(self) -> int:
+        """Steps of environments so far."""
+
+    @property
+    def spent(self) -> Spent:
+        """Rollouts (an episode's worth of steps each) and steps used so far."""
+        return Spent(self._steps // self._task.steps, self._steps)
+
+    def _record(self) -> dict[str, Any]:
+        """What to record of the episodes since the last iteration."""
+        curriculum = self._episodes.curriculum
+        threshold = getattr(
+            curriculum.teacher, "found_threshold", None
+        )  # infinite if none is found yet
+        return {
+            "rollouts": self.spent.rollouts,
+            **self._episodes.metrics(),
+            **context_record(curriculum, self._problem.target, self._episodes.contexts),
+            **({"threshold": threshold} if threshold is not None and threshold < np.inf else {}),
+        }
+
+    def measure(
+        self, contexts: Array, rng: np.random.Generator, task: Task | None = None
+    ) -> Outcomes:
+        """Score the stochastic policy on `contexts`, in the problem's task or another one."""
+        chosen = self._task if task is None else checked_stepwise(task)
+        return self._simulated(chosen, contexts, rng)[0]
+
+    def trajectories(self, contexts: Array, rng: np.random.Generator) -> Array:
+        """(n, t, 2): positions of the stochastic policy over time."""
+        return self._simulated(self._task, contexts, rng)[1]
+
+    def _simulated(
+        self, task: StepwiseTask, contexts: Array, rng: np.random.Generator
+    ) -> tuple[Outcomes, Array]:
+        policy = self.policy
+        return task.simulate_policy(contexts, lambda seen: policy.sample(seen, rng), rng)
+
+
+def checked_stepwise(task: Any) -> StepwiseTask:
+    """`task`; raise a ValueError unless it is a `StepwiseTask`."""
+    if not isinstance(task, StepwiseTask):
+        raise ValueError(f"task must be a StepwiseTask; {type(task).__name__} is not")
+    return task

@@ -1,0 +1,127 @@
+"""Episodes of a stepwise task that a curriculum gives contexts to, as one batch.
+
+They can be saved in the middle of an episode, because all of their state is in arrays.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from selfpaced.deep.curriculum import Curriculum
+from selfpaced.deep.stepwise_episodes import StepwiseEpisodes
+from selfpaced.maths.arrays import Array, BoolArray, IntArray
+from selfpaced.maths.randomness import generator_state, restored_generator
+from selfpaced.tasks.stepwise_task import StepwiseTask
+from selfpaced.types import State, part_of, prefixed
+
+
+class TaughtStep(NamedTuple):
+    """What one step of every episode led to, one entry per episode."""
+
+    rewards: Array
+    """(n,): the reward of the step."""
+    over: BoolArray
+    """(n,): True where the episode is over, so that a new one has begun."""
+    truncated: BoolArray
+    """(n,): True where the time limit ended the episode, and nothing else did."""
+    observations: Array
+    """(n, o): what is observed after the step, and before new episodes begin."""
+
+
+class TaughtEpisodes:
+    """n episodes at contexts of a curriculum. Those that are over are followed by new ones.
+
+    `rng` draws the noise of the task.
+    """
+
+    curriculum: Curriculum
+    """The teacher, and the contexts that it has handed out."""
+    finished: list[tuple[float, float, int]]
+    """Sum of the rewards, success and length of each episode since `forget_finished`."""
+    finished_contexts: list[Array]
+    """(d,): the context of each of them."""
+
+    def __init__(
+        self, task: StepwiseTask, n: int, curriculum: Curriculum, rng: np.random.Generator
+    ) -> None:
+        self.curriculum, self._task = curriculum, task
+        self._episodes = StepwiseEpisodes(task, n, rng)
+        self._steps = np.zeros(n, dtype=np.int64)  # of each episode so far
+        self._sums, self._returns = np.zeros((2, n))  # of its rewards, as they are and discounted
+        self.forget_finished()
+        rows = np.arange(n)
+        self._episodes.begin(rows, curriculum.next_contexts(rows))
+
+    def __repr__(self) -> str:
+        return f"TaughtEpisodes({len(self._steps)} of {self._task.name}, {self.curriculum!r})"
+
+    def observe(self) -> Array:
+        """(n, o): what a policy observes now."""
+        return self._episodes.observe()
+
+    def step(self, actions: Array) -> TaughtStep:
+        """Simulate one step, with actions (n, a) that are clipped to the task's limit."""
+        limit, discount = self._task.action_limit, self._task.discount
+        rewards, ended, solved = self._episodes.move(np.clip(actions, -limit, limit))
+        self._sums += rewards
+        self._returns += discount**self._steps * rewards
+        self._steps += 1
+        truncated = (self._steps >= self._task.steps) & ~ended
+        over = ended | truncated
+        observations = self._episodes.observe()
+        if over.any():
+            self._begin_anew(np.flatnonzero(over), solved)
+        return TaughtStep(rewards, over, truncated, observations)
+
+    def _begin_anew(self, rows: IntArray, solved: BoolArray) -> None:
+        """Tell the teacher of the episodes `rows` (k,), and begin others there."""
+        contexts = self._episodes.contexts[rows]
+        successes = solved[rows].astype(float)
+        columns = self._sums[rows].tolist(), successes.tolist(), self._steps[rows].tolist()
+        self.finished += zip(*columns, strict=True)
+        self.finished_contexts += list(contexts)
+        self.curriculum.finished(rows, self._returns[rows], successes)
+        self._episodes.begin(rows, self.curriculum.next_contexts(rows))
+        self._steps[rows], self._sums[rows], self._returns[rows] = 0, 0.0, 0.0
+
+    def forget_finished(self) -> None:
+        """Forget the episodes that are listed as finished."""
+        self.finished, self.finished_contexts = [], []
+
+    @property
+    def contexts(self) -> Array:
+        """(k, d): contexts of the episodes that are listed as finished; of all if none is."""
+        return np.array(self.finished_contexts or self._episodes.contexts)
+
+    def metrics(self) -> dict[str, float]:
+        """Success rate, reward per step and length of the finished episodes; nan if none is."""
+        if not self.finished:
+            return {"success": np.nan, "step_reward": np.nan, "episode_steps": np.nan}
+        sums, successes, steps = np.array(self.finished).T
+        return {
+            "success": float(successes.mean()),
+            "step_reward": float(sums.sum() / steps.sum()),
+            "episode_steps": float(steps.mean()),
+        }
+
+    def state(self) -> State:
+        """Everything that later steps depend on, as plain arrays."""
+        episodes = self._episodes
+        return {
+            "contexts": episodes.contexts.copy(),
+            "states": episodes.states.copy(),
+            "noise": generator_state(episodes.rng),
+            "steps": self._steps.copy(),
+            "sums": np.array([self._sums, self._returns]),
+            **prefixed("curriculum.", self.curriculum.state()),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue exactly from a `state`."""
+        self.curriculum.restore(part_of(state, "curriculum."))
+        self._episodes.contexts = np.array(state["contexts"])
+        self._episodes.states = np.array(state["states"])
+        self._episodes.rng = restored_generator(state["noise"])
+        self._steps = np.array(state["steps"])
+        self._sums, self._returns = np.array(state["sums"])
+        self.forget_finished()
