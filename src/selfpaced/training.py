@@ -184,7 +184,11 @@ class Run:
         return float(self.final.outcomes.rewards.mean())
 
     def column(self, name: str) -> Array:
-        """(iterations,): one metric, such as "kl_to_target"; nan where it was not recorded."""
+        """(iterations,): one metric, such as "kl_to_target"; nan where it was not recorded.
+
+        Raise a ValueError for a name that no record has; the KL to the target, for instance, is
+        recorded by SPRL and not by C-REPS.
+        """
         named("metric", name, {known for record in self.records for known in record})
         return np.array([record.get(name, np.nan) for record in self.records], dtype=float)
 

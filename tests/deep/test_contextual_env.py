@@ -374,3 +374,20 @@ def test_a_teacher_that_needs_successes_says_so_before_anything_is_trained():
     teacher = SelfPacedThreshold().start(SPACE, Gaussian([0.5, 5.0], np.diag([0.1, 0.1])))
     with pytest.raises(ValueError, match=r"or judge by the return: SelfPacedThreshold\(judged_by"):
         CurriculumCallback(teacher).attach(env)
+
+
+class Stronger(gymnasium.Wrapper):
+    """A wrapper of one's own, which changes the physics."""
+
+    def set_physics(self, context):
+        self.unwrapped.length, self.unwrapped.force_mag = context
+
+
+def test_a_method_of_a_wrapper_takes_the_context():
+    env = ContextualEnv(
+        Stronger(gymnasium.make("CartPole-v1")), Box([0.2, 5.0], [1.0, 20.0]), apply="set_physics"
+    )
+    env.reset(options={"context": [0.7, 11.0]})
+    assert (env.unwrapped.length, env.unwrapped.force_mag) == (0.7, 11.0)
+    with pytest.raises(ValueError, match=r"method of CartPoleEnv or of a wrapper around it; got"):
+        ContextualEnv(gymnasium.make("CartPole-v1"), Box([0], [1]), apply="set_physics")

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,12 +80,15 @@ def print_status(found: list[RunStatus], console: "Console") -> None:
         say(console, "there are no runs here yet")
         return
     states = ("done", "running", "missing", "failed")
-    counts: dict[tuple[str, str], Counter[str]] = {}
+    members: dict[tuple[str, str], list[RunStatus]] = {}
     for run in found:
         name = str(run.spec["experiment"]), str(run.spec["algorithm"])
-        counts.setdefault(name, Counter())[run.state] += 1
-    rows = [(*name, *(str(count[state]) for state in states)) for name, count in counts.items()]
-    print_columns([("experiment", "algorithm", *states), *rows], console)
+        members.setdefault(name, []).append(run)
+    rows = [
+        (*name, *(str(sum(run.state == state for run in runs)) for state in states), _solved(runs))
+        for name, runs in members.items()
+    ]
+    print_columns([("experiment", "algorithm", *states, "on the target"), *rows], console)
     for run in found:
         if run.state == "running":
             where = f"iteration {run.iteration} of {run.iterations}"
@@ -100,6 +102,16 @@ def print_status(found: list[RunStatus], console: "Console") -> None:
                 for line in error.splitlines():
                     say(console, f"    {line}", "dim")
             shown.add(failure_kind(error))
+
+
+def _solved(runs: list[RunStatus]) -> str:
+    """The success rates on the target of the finished `runs`, from the worst to the best."""
+    rates = [run.target_success for run in runs if run.state == "done"]
+    known = [rate for rate in rates if not math.isnan(rate)]
+    if not known:
+        return "-"
+    low, high = f"{min(known):.0%}", f"{max(known):.0%}"
+    return low if low == high else f"{low} to {high}"
 
 
 def print_health(found: list[RunStatus], console: "Console") -> None:

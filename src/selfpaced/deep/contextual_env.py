@@ -56,8 +56,8 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     `context_space` if not given. In a space other than a `Box` the environment gets natural values
     (whole numbers, names, dictionaries).
     `apply`: how a context reaches the environment. The name of an attribute, which is set (to a
-    number if it holds one); or of a method, which is called; or a function of (environment,
-    context); or None, for `reset(options={"context": c})`. `context`: the default context, or a
+    number if it holds one); or of a method, which is called, of the environment or of a wrapper
+    around it; or a function of (environment without its wrappers, context); or None, for `reset(options={"context": c})`. `context`: the default context, or a
     target to draw it from; the middle of the context space if not given. `observe_context`:
     append the context to observations, scaled to [-1, 1]; a category is
     a unit vector. `success`: what counts as a success at
@@ -113,9 +113,9 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         self._success = checked_rule(success)
         self._check_context = check_context  # until the first reset
         # The attribute that contexts are set to, if they are.
-        self._attribute = apply if isinstance(apply, str) else None
-        if self._attribute is not None and callable(getattr(env.unwrapped, self._attribute)):
-            self._attribute = None
+        self._attribute: tuple[Any, str] | None = None  # what holds it, and its name
+        if isinstance(apply, str) and not callable(getattr(_holder(env, apply), apply)):
+            self._attribute = _holder(env, apply), apply
         self._queue = ContextQueue(self.bounds, context)
         # Rewards count in the return by their discount; most environments do not say any.
         self._discount = float(getattr(env.unwrapped, "return_discount", 1.0))
@@ -218,7 +218,7 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
         if isinstance(options, WatchedOptions):
             warn_unless_option_taken(options, self.env.unwrapped)
         elif self._attribute is not None:
-            warn_unless_attribute_kept(self.env.unwrapped, self._attribute, context)
+            warn_unless_attribute_kept(*self._attribute, context)
 
     @property
     def defines_success(self) -> bool:
@@ -269,10 +269,7 @@ def _applied_by(apply: Apply, env: Any, dimension: int) -> Callable[[Array], Non
     inner = env.unwrapped
     if callable(apply):
         return lambda context: apply(inner, context)
-    if not hasattr(inner, apply):
-        raise ValueError(
-            f"apply must name an attribute or a method of {type(inner).__name__}; got {apply!r}"
-        )
+    inner = _holder(env, apply)
     if callable(getattr(inner, apply)):
         return lambda context: getattr(inner, apply)(context)
     if not isinstance(getattr(inner, apply), int | float | np.number):
@@ -283,6 +280,19 @@ def _applied_by(apply: Apply, env: Any, dimension: int) -> Callable[[Array], Non
             f"{type(inner).__name__}.{apply} is a scalar"
         )
     return lambda context: setattr(inner, apply, float(np.ravel(context)[0]))
+
+
+def _holder(env: Any, name: str) -> Any:
+    """The outermost wrapper with an attribute or a method `name`, or the environment itself."""
+    layer = env
+    while not hasattr(layer, name):
+        if layer is env.unwrapped:
+            raise ValueError(
+                f"apply must name an attribute or a method of {type(layer).__name__} or of a "
+                f"wrapper around it; got {name!r}"
+            )
+        layer = layer.env
+    return layer
 
 
 def _with_context(space: Any, bounds: Box) -> gymnasium.spaces.Box:

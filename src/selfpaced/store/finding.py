@@ -31,6 +31,7 @@ class Finding(NamedTuple):
     - too hard: hardly any rollout on the chosen contexts succeeds.
     - elsewhere: the chosen contexts are solved, but the target is not.
     - plateau: success on the target no longer rises.
+    - unsolved: the target is not solved, and there are too few records to say why.
     """
 
     kind: str

@@ -193,7 +193,7 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         return Finding(
             "unreachable",
             f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
-            "easier initial contexts, more samples per update (n_samples), a reward that grows "
+            "more samples per update (n_samples), easier initial contexts, a reward that grows "
             f"before success{threshold}",
         )
     if kl[-1] < ARRIVED:

@@ -16,14 +16,15 @@ def course_of_success(records: list[Record], finished: bool) -> Finding | None:
     measured = [record for record in records if not np.isnan(record.get("target_success", np.nan))]
     on_target, own = column(measured, "target_success"), column(records, "success")
     own = own[~np.isnan(own)]
+    forgotten = None
     if len(on_target) >= FEWEST:
         forgotten = _forgotten(measured, on_target, "on the target")
-    else:
-        if len(own) < FEWEST_RECORDS:
-            return None
+    elif len(own) >= FEWEST_RECORDS:
         forgotten = _forgotten(records, own, "on its contexts")
     if forgotten is not None or not finished:
         return forgotten
+    if len(on_target) < FEWEST and len(own) < FEWEST_RECORDS:
+        return _unsolved(on_target)
     if (on_its_way := _on_its_way(records)) is not None:
         return on_its_way
     lately = float(own[-max(1, len(own) // 3) :].mean()) if own.size else np.nan
@@ -60,6 +61,17 @@ def course_of_success(records: list[Record], finished: bool) -> Finding | None:
         "plateau",
         f"success on the target was {before:.0%} in the middle third and {rate:.0%} in the last",
         "more samples per update, a policy with more features, or another seed",
+    )
+
+
+def _unsolved(on_target: Array) -> Finding | None:
+    """What can be said of a run with few records: that it has not solved the target."""
+    if on_target.size == 0:
+        return None
+    return Finding(
+        "unsolved",
+        f"success on the target is {on_target[-1]:.0%}, and there are too few records to say why",
+        "more iterations",
     )
 
 
