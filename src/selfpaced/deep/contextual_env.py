@@ -57,13 +57,14 @@ class ContextualEnv(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Recor
     (whole numbers, names, dictionaries).
     `apply`: how a context reaches the environment. The name of an attribute, which is set (to a
     number if it holds one); or of a method, which is called, of the environment or of a wrapper
-    around it; or a function of (environment without its wrappers, context); or None, for `reset(options={"context": c})`. `context`: the default context, or a
-    target to draw it from; the middle of the context space if not given. `observe_context`:
-    append the context to observations, scaled to [-1, 1]; a category is
-    a unit vector. `success`: what counts as a success at
-    the end of an episode: the name of an entry of `info` that says it; "terminated", if episodes
-    that end by themselves have succeeded; a number, which the return must reach; or a function of
-    `info`, which then has "episode_return" and "terminated", too. The function is called at every
+    around it; or a function of (environment without its wrappers, context); or None, for
+    `reset(options={"context": c})`. `context`: the default context, or a target to draw it from;
+    the middle of the context space if not given. `observe_context`: append the context to
+    observations, scaled to [-1, 1]; a category is a unit vector. `success`: what counts as a
+    success at the end of an episode: the name of an entry of `info` that says it; "terminated", if
+    episodes that end by themselves have succeeded; a number, which the return must reach; or a
+    function of `info`, which then has "episode_return" and "terminated", too. The function is
+    called at every
     step, and its last answer counts. None: there are no successes. `check_context`: warn at the
     first reset if the environment did not take the context, or has overwritten it.
 
