@@ -30,6 +30,13 @@ class Found(HTMLParser):
             self.loaded.append(values[name])
 
 
+def _file(site, page, address):
+    """The file that an address on a page means; from "/" on it counts from the top of the site."""
+    return (
+        site / unquote(address[1:]) if address[:1] == "/" else page.parent / unquote(address)
+    ).resolve()
+
+
 def faults(site: Path) -> list[str]:
     """One sentence for every broken link, and for everything that is loaded from elsewhere."""
     pages = {path: Found(path.read_text()) for path in site.rglob("*.html")}
@@ -40,13 +47,13 @@ def faults(site: Path) -> list[str]:
             parts = urlsplit(address)
             if parts.scheme not in ("", "data") or parts.netloc:
                 found.append(f"{where} loads {address}")
-            elif not parts.scheme and not (path.parent / unquote(parts.path)).exists():
+            elif not parts.scheme and not _file(site, path, parts.path).exists():
                 found.append(f"{where} loads {address}, which is not there")
         for address in page.links:
             parts = urlsplit(address)
-            if parts.scheme or parts.netloc or path.name == "404.html":
+            if parts.scheme or parts.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = _file(site, path, parts.path) if parts.path else path
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
                 found.append(f"{where} links to {address}, which is not there")

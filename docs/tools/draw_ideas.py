@@ -15,7 +15,6 @@ from matplotlib.patches import Ellipse
 import selfpaced
 from selfpaced.maths.reps import soft_max, sprl_dual, temperature
 from selfpaced.store.health import findings
-from selfpaced.tasks.gate import Gate
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -71,27 +70,18 @@ def moving_contexts():
 
 
 def no_signal():
-    """How often the first policy gets through gates of different widths, and what follows."""
-    rng, n = np.random.default_rng(0), 4000
-    problem = selfpaced.experiment("gate-precision").built_problem()
-    widths = np.linspace(0.1, 0.5, 9)
-    figure, (left, right) = new(9, 3, 2)
-    for position, colour in ((0.0, GREY), (-2.0, ORANGE), (-4.0, RED)):
-        rates = []
-        for width in widths:
-            contexts = np.tile([position, width], (n, 1))
-            thetas = problem.initial_policy.sample(contexts, rng)
-            rates.append(Gate().evaluate(contexts, thetas, rng).successes.mean())
-        left.plot(widths, rates, "o-", color=colour, label=f"gate at {position:g}")
-    left.set(xlabel="half-width of the gate", ylabel="share of first rollouts that succeed")
-    left.legend(frameon=False)
-    for name, colour in (("sprl", BLUE), ("creps", RED)):
-        iterations, values = STORED[name].curve("target_success")
-        right.plot(iterations, values.T, color=colour, alpha=0.25, linewidth=0.8)
-        label = {"sprl": "SPRL", "creps": "C-REPS on the target"}[name]
-        right.plot(iterations, np.median(values, axis=0), color=colour, linewidth=2.2, label=label)
-    right.set(xlabel="iteration", ylabel="success rate on the target")
-    right.legend(frameon=False)
+    """How many rollouts succeed in practice and on the target, with and without a curriculum."""
+    figure, panels = new(9, 3, 2)
+    metrics = {"success": "success in practice", "target_success": "success on the target"}
+    labels = {"sprl": "SPRL", "creps": "C-REPS on the target"}
+    for axes, (metric, label) in zip(panels, metrics.items(), strict=True):
+        for name, colour in (("sprl", BLUE), ("creps", RED)):
+            iterations, values = STORED[name].curve(metric)
+            axes.plot(iterations, values.T, color=colour, alpha=0.25, linewidth=0.8)
+            middle = np.median(values, axis=0)
+            axes.plot(iterations, middle, color=colour, linewidth=2.2, label=labels[name])
+        axes.set(xlabel="iteration", ylabel=label, ylim=(-0.03, 1.03))
+    panels[0].legend(frameon=False)
     save(figure, "ideas/no-signal.svg")
 
 
