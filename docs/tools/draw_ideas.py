@@ -148,15 +148,15 @@ def strip():
     figure, panels = new(11, 2.5, 4)
     rng = np.random.default_rng(3)
     for axes, record in zip(panels, shown, strict=True):
-        drawn = rng.multivariate_normal(record["context_mean"], record["context_covariance"], 12)
-        for position, width in drawn:
-            axes.plot([position - width, position + width], [0, 0], color=BLUE, alpha=0.35, lw=9)
-        low, high = TARGET.mean[0] - TARGET.mean[1], TARGET.mean[0] + TARGET.mean[1]
-        axes.plot([low, high], [0.5, 0.5], color=RED, linewidth=9)
+        drawn = rng.multivariate_normal(record["context_mean"], record["context_covariance"], 9)
+        rows = [*drawn, TARGET.mean]
+        for y, (position, width) in enumerate(rows):  # a wall with a gap, seen from above
+            colour = RED if y == len(rows) - 1 else BLUE
+            axes.plot([-6, 6], [y, y], color="0.85", linewidth=2)
+            axes.plot([position - width, position + width], [y, y], color=colour, linewidth=5)
         success = np.interp(record["iteration"], *column(STORED["sprl"].runs[0], "target_success"))
-        axes.set(xlim=(-6, 6), ylim=(-0.6, 1.1), yticks=[], xlabel="gates that are practised")
+        axes.set(xlim=(-6, 6), yticks=[], xlabel="position of the gate")
         axes.set_title(f"iteration {record['iteration']}: {success:.0%} on the target", fontsize=10)
-        axes.text(TARGET.mean[0] + 0.6, 0.42, "target", color=RED, fontsize=9)
         axes.grid(False)
     save(figure, "strip.png")
 
