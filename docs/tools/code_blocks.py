@@ -145,14 +145,17 @@ class Page:
 
 def check_commands(code: str) -> str:
     """Parse every line that calls `selfpaced`, as the command line would; execute nothing."""
-    from selfpaced.cli.main import parsed
+    import tyro
+
+    from selfpaced.cli.main import COMMANDS, split_overrides
 
     for line in code.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["selfpaced"]:
+            (name, *options), _ = split_overrides(words[1:])
             try:
-                parsed(words[1:])
-            except SystemExit as error:
+                tyro.cli(COMMANDS[name], args=[o for o in options if o not in (">", "|")])
+            except (KeyError, SystemExit) as error:
                 raise ValueError(f"the command line refuses: {line}") from error
     return ""
 

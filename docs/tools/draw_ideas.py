@@ -228,12 +228,31 @@ def troubles():
     )
 
 
+def courses():
+    """Schematic runs that no other message fits: what their success rates alone say."""
+    noise = jitter(1)
+
+    def both(practice, target):
+        return records(
+            success=lambda t: min(max(practice(t) + noise(0.015), 0.0), 1.0),
+            target_success=lambda t: min(max(target(t) + noise(0.015), 0.0), 1.0),
+        )
+
+    names = ("success", "target_success")
+    hill = lambda t: 0.9 * min(1.0, 3 * t) if t < 0.6 else 0.9 * max(0.0, 1 - 6 * (t - 0.6))  # noqa: E731
+    yield "forgotten", names, both(hill, hill)
+    yield "unfinished", names, both(lambda t: 0.3 + 0.5 * t, lambda t: max(0.0, 0.9 * t - 0.3))
+    yield "too hard", names, both(lambda t: -0.1, lambda t: -0.1)
+    yield "elsewhere", names, both(lambda t: min(0.9, 0.2 + 2 * t), lambda t: 0.02)
+    yield "plateau", names, both(lambda t: min(0.45, t), lambda t: min(0.45, t))
+
+
 def health():
     """A picture of every health message; the records drawn do get the message."""
     labels = {"kl_to_target": "KL to the target (nats)", "success": "success, current contexts"}
     labels |= {"entropy": "policy entropy (nats)", "ess_policy": "effective samples"}
-    labels |= {"mastered": "share that succeeds"}
-    for kind, names, made in troubles():
+    labels |= {"mastered": "share that succeeds", "target_success": "success, target"}
+    for kind, names, made in (*troubles(), *courses()):
         kinds = [finding.kind for finding in findings(made, 14)]
         if kinds != [kind]:
             raise ValueError(f"the records drawn for {kind!r} get {kinds}")
@@ -241,11 +260,11 @@ def health():
         for axes, name in zip(panels, names, strict=True):
             axes.plot([r["iteration"] for r in made], [r[name] for r in made], color=BLUE)
             axes.set(xlabel="iteration", ylabel=labels[name])
-            if name in ("success", "mastered"):
+            if name in ("success", "mastered", "target_success"):
                 axes.set_ylim(-0.03, 1.03)
             if name == "ess_policy":
                 axes.axhline(10, color=RED, linestyle="--", linewidth=0.9)
-        save(figure, f"health/{kind}.svg")
+        save(figure, f"health/{kind.replace(' ', '-')}.svg")
 
 
 if __name__ == "__main__":
