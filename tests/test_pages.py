@@ -1,5 +1,6 @@
 """Every code block of the README and of the documentation is executed, or says why it is not."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from docs.tools.code_blocks import Page, blocks, check_commands
+from selfpaced.store.health import Finding
 
 PAGES = sorted(
     path
@@ -31,6 +33,17 @@ def test_blocks_run_or_say_why_not(page, tmp_path, recwarn):
             assert block.language in LANGUAGES, f"{block}: nobody checks {block.language}"
             assert block.not_run is None or len(block.not_run) > 10, f"{block} must give a reason"
             executed.execute(block)
+
+
+def test_every_health_message_has_its_cause_cure_and_picture():
+    kinds = re.findall(r"^ *- ([a-z ]+):", Finding.__doc__, re.M)
+    text = (ROOT / "docs" / "stuck.md").read_text()
+    assert len(kinds) >= 10
+    for kind in kinds:
+        picture = f"images/health/{kind.replace(' ', '-')}.svg"
+        assert f"\n## {kind}\n" in text, f"docs/stuck.md has no section {kind!r}"
+        assert picture in text
+        assert (ROOT / "docs" / picture).exists()
 
 
 def test_the_command_line_is_asked_whether_it_takes_what_is_written():

@@ -14,24 +14,12 @@ import latex2mathml.converter
 from mkdocs.structure.files import File
 
 import selfpaced
+from selfpaced.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 CODE = re.compile(r"(```.*?\n *```|`[^`\n]+`)", re.S)
 DISPLAYED, INLINE = re.compile(r"\$\$(.+?)\$\$", re.S), re.compile(r"\$([^$\n]+?)\$")
 OUTSIDE = re.compile(r"\]\((?:\.\./)+((?:examples/)?[\w./-]+?)(#[\w-]+)?\)")
-COMMANDS = [
-    "list",
-    "run",
-    "status",
-    "serve",
-    "table",
-    "report",
-    "export",
-    "watch",
-    "scene",
-    "pack",
-    "unpack",
-]
 # The page of the reference on which the public names of each module stand.
 PAGES = {
     "learners": "algorithms",
