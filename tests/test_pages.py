@@ -1,17 +1,14 @@
 """Every code block of the README and of the documentation is executed, or says why it is not."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
 from docs.tools.code_blocks import Page, blocks, check_commands
 from selfpaced.store.health import Finding
 
+ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     path
     for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*/*.md"))
