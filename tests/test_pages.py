@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docs.tools.code_blocks import Page, blocks, check_commands
-from selfpaced.store.health import Finding
+from selfpaced.store.finding import Finding
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from selfpaced.store.health import Finding
+from selfpaced.store.finding import Finding
 
 INK = "#010203"
 """Colour of text in figures, which the page then replaces by its own text colour."""
