@@ -62,6 +62,15 @@ def page_of(module: str) -> str:
     raise KeyError(f"docs/tools/hooks.py: PAGES has no page for names of {module}")
 
 
+def on_config(config):
+    """Put documents that mkdocs.yml does not name at the end of the evidence."""
+    pages = {section: names for entry in config.nav for section, names in entry.items()}
+    named = {name for names in pages.values() for name in names}
+    found = sorted(path.name for path in Path(config.docs_dir).glob("*.md"))
+    pages["Evidence"] += [name for name in found if name not in named]
+    return config
+
+
 def on_files(files, config):
     """Add the pages that are made from code."""
     made = {f"reference/{page}.md": _names(page) for page in TITLES}
