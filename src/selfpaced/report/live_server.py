@@ -27,10 +27,9 @@ HEADERS = {
 class LiveServer(ThreadingHTTPServer):
     """Serves the page of the runs in `out`; `serve_forever` works until `shutdown`."""
 
-    daemon_threads = True
-
     def __init__(self, out: Path, port: int, refresh: int) -> None:
         super().__init__((ADDRESS, port), _Handler)
+        self.daemon_threads = True  # a browser that is still connected does not keep us alive
         self.hosts = {f"{name}:{self.server_port}" for name in NAMES}
         self._out, self._refresh = out, refresh
         self._lock = threading.Lock()
