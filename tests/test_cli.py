@@ -200,6 +200,25 @@ def test_export_to_tensorboard(store, tmp_path, capsys):
     assert len(events.Scalars("entropy")) == 14
 
 
+def test_export_to_mlflow(store, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("mlflow", reason="needs the extra mlflow")
+    from mlflow.tracking import MlflowClient
+
+    for _ in range(2):  # what is there already is replaced
+        assert main(["export", str(store), "--mlflow", str(tmp_path)]) == 0
+    assert "4 runs" in capsys.readouterr().out
+    assert "MLFLOW_ALLOW_FILE_STORE" not in os.environ
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    client = MlflowClient(tracking_uri=tmp_path.as_uri())
+    place = client.get_experiment_by_name("gate-precision").experiment_id
+    found = {r.info.run_name: r for r in client.search_runs([place])}
+    assert sorted(found) == [f"{name} seed {seed}" for name in ("creps", "sprl") for seed in (0, 1)]
+    one = found["sprl seed 1"]
+    assert one.data.params["epsilon"] == "0.4"
+    reward = client.get_metric_history(one.info.run_id, "target_reward")
+    assert [metric.step for metric in reward] == [7, 14]
+
+
 def test_status_shows_failures_with_their_error(tmp_path):
     words = ("run", "small_experiments:RAISES", "--algorithms", "sprl", "--seeds", 2)
     failed = call(*words, "--out", tmp_path, cwd=TESTS)
@@ -276,7 +295,7 @@ def test_what_is_no_list_of_numbers_is_told_how_to_write_it(text):
             ["run", "gate-precision", "--sprl.pacing", "0.05"],
             "pacing cannot be set as a whole; set one of its fields, such as pacing.schedule.zeta",
         ),
-        (["export", "."], "export needs a format: --tensorboard FOLDER or --trajectory"),
+        (["export", "."], "export needs a format: --tensorboard FOLDER, --mlflow FOLDER or"),
         (["watch", "nowhere"], "run must be the folder of a finished run; nowhere is not"),
         (["watch", ".", "--out", "film.gif"], "out must end in .mp4; got film.gif"),
         (

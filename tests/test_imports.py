@@ -34,6 +34,7 @@ LIBRARIES = {
     "stable_baselines3": {"deep"},
     "imageio_ffmpeg": {"report"},
     "matplotlib": {"report", "deep", "testing"},
+    "mlflow": {"report"},
     "ray": {"engines", "tasks"},
     "tensorboard": {"report"},
     "rich": {"cli"},

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from selfpaced.types import Problem as Problem
     from selfpaced.types import Samples as Samples
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _HOMES = {
     "deep.curriculum": ("Curriculum",),

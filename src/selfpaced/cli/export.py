@@ -22,6 +22,8 @@ class Export:
     """Folders of results, or packed files."""
     tensorboard: Path | None = None
     """Folder for TensorBoard event files, one folder per run."""
+    mlflow: Path | None = None
+    """Folder for MLflow's file store, with one MLflow run per run."""
     trajectory: Path | None = None
     """File (.csv) for the movement that one run has learned, to be played on a robot."""
     context: tuple[float, ...] | None = None
@@ -40,12 +42,17 @@ class Export:
 
     def execute(self, console: "Console") -> int:
         """Write what was asked for; return the exit code."""
-        if self.tensorboard is None and self.trajectory is None:
-            raise ValueError("export needs a format: --tensorboard FOLDER or --trajectory FILE.csv")
+        if self.tensorboard is None and self.mlflow is None and self.trajectory is None:
+            raise ValueError(
+                "export needs a format: --tensorboard FOLDER, --mlflow FOLDER or "
+                "--trajectory FILE.csv"
+            )
         if self.trajectory is not None:
             self._write_trajectory(self.trajectory, console)
         if self.tensorboard is not None:
             self._write_events(self.tensorboard, console)
+        if self.mlflow is not None:
+            self._write_mlflow(self.mlflow, console)
         return 0
 
     def _write_trajectory(self, path: Path, console: "Console") -> None:
@@ -77,3 +84,11 @@ class Export:
         count = write_events(stored_runs(*self.paths), folder)
         text = f"{count} runs; see them with: tensorboard --logdir {folder}"
         say(console, text)
+
+    def _write_mlflow(self, folder: Path, console: "Console") -> None:
+        from selfpaced.report.data import stored_runs
+        from selfpaced.report.mlflow_store import ALLOWED, write_mlflow
+
+        count = write_mlflow(stored_runs(*self.paths), folder)
+        command = f"{ALLOWED}=true mlflow ui --backend-store-uri {folder}"
+        say(console, f"{count} runs; see them with: {command}")

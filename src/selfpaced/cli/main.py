@@ -17,6 +17,7 @@ from selfpaced.cli.pack import Pack
 from selfpaced.cli.report import Report
 from selfpaced.cli.run import Run
 from selfpaced.cli.scene import Scene
+from selfpaced.cli.serve import Serve
 from selfpaced.cli.speech import say
 from selfpaced.cli.status import Status
 from selfpaced.cli.table import Table
@@ -30,6 +31,7 @@ COMMANDS: "dict[str, type[Command]]" = {
     "list": List,
     "run": Run,
     "status": Status,
+    "serve": Serve,
     "table": Table,
     "pack": Pack,
     "unpack": Unpack,

@@ -11,9 +11,9 @@ from selfpaced.experiments.curriculum_benchmarks import (
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.goal_reaching import MAZE_CURROT
+from selfpaced.experiments.plugin_registry import registered
 from selfpaced.experiments.pointmass import POINTMASS_PPO
 from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
-from selfpaced.names import named
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -35,8 +35,14 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def experiment(name: str) -> Experiment:
-    """The registered experiment called `name`; raise a ValueError with a suggestion if none is."""
-    return EXPERIMENTS[named("experiment", name, EXPERIMENTS)]
+    """The experiment called `name`: one of `EXPERIMENTS`, or one that another package offers.
+
+    Raise a ValueError with a suggestion if there is none.
+    """
+    found = registered("experiments", name, EXPERIMENTS)
+    if not isinstance(found, Experiment) or found.name != name:
+        raise ValueError(f"experiment {name!r} must be an Experiment of this name; got {found!r}")
+    return found
 
 
 def find_experiment(name: str | Experiment) -> Experiment:

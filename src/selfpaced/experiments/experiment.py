@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selfpaced.experiments.algorithm_names import algorithm_called
 from selfpaced.maths.arrays import check_at_least, check_kind, has_method
-from selfpaced.names import checked_name, named
+from selfpaced.names import checked_name
 from selfpaced.types import Algorithm, Problem
 
 MEASUREMENTS = 50  # measurements on the target during a run
@@ -70,8 +71,12 @@ class Experiment:
         return f"Experiment({self.name!r}, {self.iterations} iterations of {algorithms})"
 
     def algorithm(self, name: str) -> Algorithm:
-        """The configuration called `name`; raise a ValueError with a suggestion if none is."""
-        return self.algorithms[named("algorithm", name, self.algorithms)]
+        """The configuration called `name`; raise a ValueError with a suggestion if none is.
+
+        Beside `algorithms`, names such as "creps-currot" (`creps` with the teacher `currot`) and
+        learners of other packages are known: see `selfpaced list`.
+        """
+        return algorithm_called(name, self.algorithms)
 
     def built_problem(self) -> Problem:
         """The problem: made at the first call, and the same object at every later one."""

@@ -9,6 +9,7 @@ EXTRAS = {
     "gymnasium": "gym",
     "gymnasium_robotics": "mujoco",
     "imageio_ffmpeg": "video",
+    "mlflow": "mlflow",
     "mujoco": "mujoco",
     "ray": "ray",
     "stable_baselines3": "sb3",

@@ -33,7 +33,7 @@ from selfpaced.report.figures import (
     learning_curves,
     name_of,
 )
-from selfpaced.report.page_look import INK, LOOK, SCRIPT, STYLE
+from selfpaced.report.page_look import INK, LOOK, SCRIPT, document, finding_block
 from selfpaced.report.reproduce_commands import commands_of
 from selfpaced.report.statistics import best_half
 from selfpaced.report.svg import minified_svg
@@ -73,14 +73,8 @@ def page(chapters: list[Chapter], missing: list[str]) -> str:
     links = "".join(f'<a href="#{escape(name)}">{escape(title)}</a>' for name, title in names)
     notes = "".join(_missing(note) for note in missing)
     body = "".join(_chapter(chapter) for chapter in chapters)
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'  # without it, browsers ask the server for an icon
-        f"<title>selfpaced: results</title><style>{STYLE}</style></head><body>"
-        f"<h1>Results</h1><nav>{links}</nav>{notes}{body}"
-        f"<script>{SCRIPT}</script></body></html>\n"
-    )
+    content = f"<h1>Results</h1><nav>{links}</nav>{notes}{body}<script>{SCRIPT}</script>"
+    return document("results", content)
 
 
 def figures_of(chapter: Chapter) -> Iterator[tuple[str, Callable[[], Any | None]]]:
@@ -260,10 +254,7 @@ def _health(members: list[Group]) -> str:
             )
         ]
         for who, finding in summarised(found):
-            blocks += (
-                f'<p class="finding"><b>{escape(name_of(group.algorithm))} {finding.kind}</b>, '
-                f"{who}: {escape(finding.shown_by)}. To try: {escape(finding.to_try)}.</p>"
-            )
+            blocks += finding_block(name_of(group.algorithm), who, finding)
     return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known problems.</p>'}"
 
 

@@ -1,4 +1,8 @@
-"""How the page looks and moves: its style sheet, its script and its figures' settings."""
+"""How pages look and move: their style sheet, their script and their figures' settings."""
+
+from html import escape
+
+from selfpaced.store.finding import Finding
 
 INK = "#010203"
 """Colour of text in figures, which the page then replaces by its own text colour."""
@@ -63,3 +67,22 @@ for (const box of document.querySelectorAll(".slider")) {
 }
 """
 """The page's script: moving a slider shows the contexts of another iteration."""
+
+
+def document(title: str, body: str, head: str = "") -> str:
+    """A whole HTML document in the page's style; `head` is added to the document's head."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'  # without it, browsers ask the server for an icon
+        f"{head}<title>selfpaced: {escape(title)}</title><style>{STYLE}</style></head>"
+        f"<body>{body}</body></html>\n"
+    )
+
+
+def finding_block(algorithm: str, who: str, finding: Finding) -> str:
+    """One thing that is wrong with runs of an algorithm, as HTML."""
+    return (
+        f'<p class="finding"><b>{escape(algorithm)} {finding.kind}</b>, {who}: '
+        f"{escape(finding.shown_by)}. To try: {escape(finding.to_try)}.</p>"
+    )

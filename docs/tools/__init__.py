@@ -1,0 +1,1 @@
+"""Programs that build and check the documentation."""

@@ -1,0 +1,1 @@
+"""A plug-in for selfpaced: a teacher, a task, a learner and an experiment."""
