@@ -245,6 +245,7 @@ def courses():
     yield "too hard", names, both(lambda t: -0.1, lambda t: -0.1)
     yield "elsewhere", names, both(lambda t: min(0.9, 0.2 + 2 * t), lambda t: 0.02)
     yield "plateau", names, both(lambda t: min(0.45, t), lambda t: min(0.45, t))
+    yield "unsolved", names, both(lambda t: 0.3, lambda t: 0.05)[:5]
 
 
 def health():
