@@ -7,6 +7,7 @@ import numpy as np
 
 from selfpaced.deep.stepwise_training import StepwiseTraining
 from selfpaced.maths.arrays import check_at_least, check_positive
+from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.perceptron import Adam, Floats, Perceptron
 from selfpaced.maths.policy_gradient import (
@@ -123,8 +124,8 @@ class StepwisePPOTraining(StepwiseTraining):
     def advance(self) -> dict[str, Any]:
         """One update; return what to record of it."""
         self._episodes.forget_finished()
-        batch = self._collected()
-        metrics = self._improve(*batch)
+        with one_blas_thread():
+            metrics = self._improve(*self._collected())
         self._updates += 1
         counts = {"entropy": self.policy.entropy, "updates": self._updates}
         return {**self._record(), **counts, **metrics}

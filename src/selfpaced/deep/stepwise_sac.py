@@ -13,6 +13,7 @@ from selfpaced.deep.adam_state import adam_tensors, begin_adam
 from selfpaced.deep.global_random_state import GlobalGenerators
 from selfpaced.deep.stepwise_training import StepwiseTraining
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.squashed_network import SquashedNetworkPolicy
 from selfpaced.teachers.target import TargetTeacher
@@ -103,7 +104,7 @@ class StepwiseSACTraining(StepwiseTraining):
     def advance(self) -> dict[str, Any]:
         """One iteration: steps of all environments, each with a gradient step."""
         self._episodes.forget_finished()
-        with self._random.in_place(), one_torch_thread(self._torch):
+        with self._random.in_place(), one_torch_thread(self._torch), one_blas_thread():
             for _ in range(self._config.steps // self._config.environments):
                 self._move()
                 if self._steps > self._config.random_steps:

@@ -5,16 +5,40 @@ triangular solve for 4,096 contexts took 5 ms with two threads, and 0.05 ms with
 """
 
 import importlib
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """A context in which NumPy and SciPy compute with one thread; then as before."""
-    return _controller().limit(limits=1, user_api="blas")  # pyright: ignore[reportUnknownMemberType]
+class _Here(threading.local):
+    """What is true of one thread of the program."""
+
+    limited = False
+    """True inside `one_blas_thread`."""
+
+
+_here = _Here()
+
+
+@contextmanager
+def one_blas_thread() -> Generator[None, None, None]:
+    """A context in which NumPy and SciPy compute with one thread; then as before.
+
+    Inside another one it does nothing, so that a training that is in one already does not pay for
+    those of its teacher; each call of BLAS that sets a number of threads takes its time.
+    """
+    if _here.limited:
+        yield
+        return
+    _here.limited = True
+    try:
+        with _controller().limit(limits=1, user_api="blas"):  # pyright: ignore[reportUnknownMemberType]
+            yield
+    finally:
+        _here.limited = False
 
 
 @cache
