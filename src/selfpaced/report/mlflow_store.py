@@ -1,8 +1,8 @@
 """Stored runs in a folder that MLflow reads: its file store (extra `mlflow`)."""
 
-# MLflow's types are incomplete:
+# MLflow's types are incomplete, and it is not among the packages that tests install:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false
 
 import contextlib
 import math
