@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from selfpaced.tasks.row_task import RowTask as RowTask
     from selfpaced.teachers import ADR as ADR
     from selfpaced.teachers import ALPGMM as ALPGMM
+    from selfpaced.teachers import DORAEMON as DORAEMON
     from selfpaced.teachers import PLR as PLR
     from selfpaced.teachers import CurrOT as CurrOT
     from selfpaced.teachers import GoalGAN as GoalGAN
@@ -156,6 +157,7 @@ _HOMES = {
     "teachers": (
         "ADR",
         "ALPGMM",
+        "DORAEMON",
         "PLR",
         "CurrOT",
         "GoalGAN",
