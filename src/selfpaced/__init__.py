@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from selfpaced.deep.curriculum_vector_env import CurriculumVectorEnv as CurriculumVectorEnv
     from selfpaced.deep.evaluation import measure_on_target as measure_on_target
     from selfpaced.deep.gym_task import GymTask as GymTask
+    from selfpaced.deep.physics_env import PhysicsEnv as PhysicsEnv
     from selfpaced.deep.ppo import PPO as PPO
     from selfpaced.deep.stepwise_ppo import StepwisePPO as StepwisePPO
     from selfpaced.deep.stepwise_sac import StepwiseSAC as StepwiseSAC
@@ -88,6 +89,7 @@ _HOMES = {
     "deep.curriculum_vector_env": ("CurriculumVectorEnv",),
     "deep.evaluation": ("measure_on_target",),
     "deep.gym_task": ("GymTask",),
+    "deep.physics_env": ("PhysicsEnv",),
     "deep.ppo": ("PPO",),
     "deep.stepwise_ppo": ("StepwisePPO",),
     "deep.stepwise_sac": ("StepwiseSAC",),

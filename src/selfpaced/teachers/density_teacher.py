@@ -22,8 +22,8 @@ class Density(Protocol):
         """(n, d): contexts in `box`."""
         ...
 
-    def log_prob(self, points: Array) -> Array:
-        """(n,): log-densities of `points` (n, d)."""
+    def log_prob(self, contexts: Array, /) -> Array:
+        """(n,): log-densities of `contexts` (n, d)."""
         ...
 
 
