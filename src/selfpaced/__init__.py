@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from selfpaced.teachers import DORAEMON as DORAEMON
     from selfpaced.teachers import PLR as PLR
     from selfpaced.teachers import CurrOT as CurrOT
+    from selfpaced.teachers import FixedTeacher as FixedTeacher
     from selfpaced.teachers import GoalGAN as GoalGAN
     from selfpaced.teachers import SaggRiac as SaggRiac
     from selfpaced.teachers import SelfPacedAlpha as SelfPacedAlpha
@@ -162,6 +163,7 @@ _HOMES = {
         "DORAEMON",
         "PLR",
         "CurrOT",
+        "FixedTeacher",
         "GoalGAN",
         "SaggRiac",
         "SelfPacedAlpha",

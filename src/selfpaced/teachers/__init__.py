@@ -8,6 +8,7 @@ from selfpaced.teachers.adr import ADR
 from selfpaced.teachers.alpgmm import ALPGMM
 from selfpaced.teachers.currot import CurrOT
 from selfpaced.teachers.doraemon import DORAEMON
+from selfpaced.teachers.fixed import FixedTeacher
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.plr import PLR
 from selfpaced.teachers.saggriac import SaggRiac
@@ -48,6 +49,7 @@ __all__ = [
     "PLR",
     "TEACHERS",
     "CurrOT",
+    "FixedTeacher",
     "GoalGAN",
     "SaggRiac",
     "SelfPacedAlpha",
