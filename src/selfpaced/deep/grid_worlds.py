@@ -10,7 +10,8 @@ import gymnasium
 import numpy as np
 from minigrid.core.constants import OBJECT_TO_IDX, STATE_TO_IDX
 from minigrid.core.world_object import Lava, Wall
-from minigrid.envs import CrossingEnv, MultiRoomEnv
+from minigrid.envs.crossing import CrossingEnv
+from minigrid.envs.multiroom import MultiRoomEnv
 from numpy.typing import NDArray
 
 from selfpaced.deep.contextual_env import ContextualEnv
@@ -67,7 +68,7 @@ class GridView(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._table[image[:, :, 0], image[:, :, 2]].reshape(-1)
 
 
-def set_rooms(env: Any, context: dict[str, int]) -> None:
+def set_rooms(env: Any, context: Any) -> None:
     """Let the next world of a `MultiRoomEnv` have the number and size of rooms of `context`."""
     env.minNumRooms = env.maxNumRooms = context["rooms"]
     env.maxRoomSize = context["size"]
@@ -81,7 +82,7 @@ def multi_room() -> ContextualEnv:
     return ContextualEnv(world, ROOMS, apply=set_rooms, success=SUCCESS)
 
 
-def set_crossings(env: Any, context: dict[str, Any]) -> None:
+def set_crossings(env: Any, context: Any) -> None:
     """Let the next world of a `CrossingEnv` have the obstacles of `context`."""
     env.num_crossings = context["crossings"]
     env.obstacle_type = OBSTACLES[context["obstacle"]]

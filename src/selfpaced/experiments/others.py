@@ -89,7 +89,7 @@ CROSSINGS = Experiment(
         TO_A_TARGET,
     ),
     iterations=60,  # of 5,184 steps: 311,000 steps
-    measure_rollouts=50,
+    measure_rollouts=30,
     final_rollouts=200,
 )
 
@@ -122,7 +122,7 @@ LANDER = Experiment(
         TO_A_TARGET,
     ),
     iterations=75,  # of 8,000 steps: 600,000 steps
-    measure_rollouts=20,
+    measure_rollouts=10,
     final_rollouts=200,
 )
 
@@ -155,7 +155,7 @@ HOPPER = Experiment(
         EVERYWHERE,
     ),
     iterations=75,  # of 8,000 steps: 600,000 steps
-    measure_rollouts=20,
+    measure_rollouts=10,
     final_rollouts=200,
 )
 

@@ -38,7 +38,8 @@ class CategoricalNetworkPolicy(NetworkPolicy):
     @property
     def entropy(self) -> float:
         """The entropy of an action, in nats, at the mean observation."""
-        return float(scipy.stats.entropy(self.probabilities(self.observation_mean[None])[0]))
+        shares = self.probabilities(self.observation_mean[None])[0]
+        return float(scipy.special.entr(shares).sum())  # entr(p) = -p log p
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The policy as plain arrays, from which `policy_from` makes it again."""

@@ -1,7 +1,10 @@
 """Whether a curriculum was needed: runs on the target alone beside runs with a curriculum."""
 
+from typing import Any
+
 import numpy as np
 
+from selfpaced.experiments.value_sources import flat
 from selfpaced.report.data import Group
 from selfpaced.report.statistics import bootstrap
 from selfpaced.store.health import SOLVED, Finding
@@ -34,6 +37,5 @@ def solved_alone(members: list[Group]) -> Finding | None:
 
 def _teacher(group: Group) -> str:
     """The name of the class of an algorithm's teacher; empty if it has none."""
-    config = group.runs[0].spec.get("config", {})
-    teacher = config.get("teacher") if isinstance(config, dict) else None
-    return str(teacher.get("type", "")) if isinstance(teacher, dict) else ""
+    fields: dict[str, Any] = dict(flat(group.runs[0].spec.get("config", {})))
+    return str(fields.get("teacher.type", ""))
