@@ -37,6 +37,9 @@ class DensityTeacher(StartedTeacher, ABC):
     """
 
     _own_state: ClassVar[tuple[str, ...]] = ()  # entries of a state besides those below
+    _distribution_rows: tuple[
+        str, ...
+    ] = ()  # those of the distribution with a column per dimension
 
     def __init__(self, box: Box, contexts: Density, update_every: int, judged_by: JudgedBy) -> None:
         self._box = box
@@ -84,9 +87,14 @@ class DensityTeacher(StartedTeacher, ABC):
     def _update(self, tried: TriedContexts) -> None:
         """Replace `self.contexts`, given the episodes since the last update."""
 
+    @property
+    @abstractmethod
+    def _distribution_names(self) -> tuple[str, ...]:
+        """Entries that every `_distribution_state` has."""
+
     @abstractmethod
     def _distribution_state(self) -> State:
-        """The distribution of contexts as arrays, of which the first has a column per dimension."""
+        """The distribution of contexts, and how it came about, as arrays."""
 
     @abstractmethod
     def _restore_distribution(self, state: State) -> None:
@@ -113,9 +121,8 @@ class DensityTeacher(StartedTeacher, ABC):
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
         names = ("failed_steps", "episodes", "issued", "issued_densities")
-        distribution = tuple(self._distribution_state())
-        needed = (*distribution, *names, *self._own_state)
-        self._check_state(state, needed, rows=(*distribution[:1], "issued"))
+        needed = (*self._distribution_names, *names, *self._own_state)
+        self._check_state(state, needed, rows=(*self._distribution_rows, "issued"))
         self._restore_distribution(state)
         self._failed_steps = int(state["failed_steps"])
         self._episodes = np.array(state["episodes"])

@@ -70,6 +70,7 @@ class DORAEMONTeacher(DensityTeacher):
     """DORAEMON between two updates: Beta distributions, and the episodes since the last update."""
 
     _own_state = ("reached",)
+    _distribution_names = _distribution_rows = ("exponents",)
 
     contexts: IndependentBeta
     """What the next contexts are drawn from."""
