@@ -47,7 +47,7 @@ def best_actions(model, observations):
 def main(steps=500_000, episodes=50):
     for name, teacher in (("in the storm only", TargetTeacher()), ("with a curriculum", CurrOT())):
         curriculum = CurriculumCallback(teacher.start(SPACE, STORM))
-        environments = make_vec_env(make, n_envs=16, seed=0)
+        environments = make_vec_env(make, n_envs=8, seed=0)
         model = PPO("MlpPolicy", environments, 1e-3, n_steps=512, batch_size=256, n_epochs=4)
         model.learn(steps, callback=curriculum)
         act = partial(best_actions, model)

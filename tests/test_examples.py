@@ -214,7 +214,7 @@ def test_a_teacher_and_a_task_of_ones_own_enter_the_benchmarks(monkeypatch):
     ("name", "package", "steps", "words"),
     [
         ("minigrid_rooms", "minigrid", (2048, 8), "% on four rooms"),
-        ("windy_lander", "Box2D", (8192, 8), "in the storm"),
+        ("windy_lander", "Box2D", (4096, 8), "in the storm"),
         ("random_hopper", "mujoco", (4000,), "90% of the factors"),
     ],
 )

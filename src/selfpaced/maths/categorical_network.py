@@ -20,6 +20,9 @@ class CategoricalNetworkPolicy(NetworkPolicy):
     `mean` returns f(s), the scores; `std` is empty.
     """
 
+    def __repr__(self) -> str:
+        return f"Categorical{super().__repr__()}"
+
     def sample(self, observations: Array, rng: np.random.Generator) -> Array:
         """(n, 1): the number of one action per row of `observations` (n, o)."""
         scores = self.mean(observations)
@@ -39,7 +42,7 @@ class CategoricalNetworkPolicy(NetworkPolicy):
     def entropy(self) -> float:
         """The entropy of an action, in nats, at the mean observation."""
         shares = self.probabilities(self.observation_mean[None])[0]
-        return float(scipy.special.entr(shares).sum())  # entr(p) = -p log p
+        return -float(shares @ np.log(np.maximum(shares, 1e-300)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The policy as plain arrays, from which `policy_from` makes it again."""

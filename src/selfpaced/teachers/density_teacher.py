@@ -37,6 +37,7 @@ class DensityTeacher(StartedTeacher, ABC):
     """
 
     _own_state: ClassVar[tuple[str, ...]] = ()  # entries of a state besides those below
+    _distribution_names: tuple[str, ...] = ()  # entries that every `_distribution_state` has
     _distribution_rows: tuple[
         str, ...
     ] = ()  # those of the distribution with a column per dimension
@@ -86,11 +87,6 @@ class DensityTeacher(StartedTeacher, ABC):
     @abstractmethod
     def _update(self, tried: TriedContexts) -> None:
         """Replace `self.contexts`, given the episodes since the last update."""
-
-    @property
-    @abstractmethod
-    def _distribution_names(self) -> tuple[str, ...]:
-        """Entries that every `_distribution_state` has."""
 
     @abstractmethod
     def _distribution_state(self) -> State:

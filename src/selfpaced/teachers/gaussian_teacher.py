@@ -35,7 +35,9 @@ class GaussianTeacher(DensityTeacher):
         super().__init__(box, contexts, update_every, judged_by)
         self._target = target
         self._first_contexts = contexts
-        self._distribution_rows = ("mean",) if isinstance(contexts, Gaussian) else ()
+        gaussian = ("mean", "covariance") if isinstance(contexts, Gaussian) else ()
+        self._distribution_names = (*gaussian, *(("retreat.levels",) if retreats else ()))
+        self._distribution_rows = gaussian[:1]
         self._retreat = Retreat(judged_by) if retreats else None
 
     def __repr__(self) -> str:
@@ -73,11 +75,6 @@ class GaussianTeacher(DensityTeacher):
 
     def _begin_anew(self) -> None:
         """Forget what was mastered: the contexts are the first ones again."""
-
-    @property
-    def _distribution_names(self) -> tuple[str, ...]:
-        gaussian = ("mean", "covariance") if isinstance(self.contexts, Gaussian) else ()
-        return (*gaussian, *(() if self._retreat is None else ("retreat.levels",)))
 
     def _distribution_state(self) -> State:
         gaussian = {"mean": self.contexts.mean, "covariance": self.contexts.covariance}
