@@ -44,6 +44,15 @@ DEFAULTS = PPO(
     buffer_size=1,
 )
 
+LONG = replace(  # for episodes of up to a thousand steps
+    DEFAULTS,
+    environments=8,
+    steps=1000,
+    minibatches=40,  # of 200 steps
+    learning_rate=3e-4,
+    n_samples=8,
+)
+
 
 def with_teachers(ppo: PPO, name: str, teachers: Mapping[str, TeacherConfig]) -> dict[str, PPO]:
     """`ppo` in the environment `name` with each of the `teachers`."""
@@ -107,17 +116,7 @@ LANDER = Experiment(
     title="LunarLander in the wind, PPO",
     problem=lander_problem,
     algorithms=with_teachers(
-        # gamma and lambda for episodes of hundreds of steps; a landing pays at the end.
-        replace(
-            DEFAULTS,
-            environments=8,
-            steps=1000,
-            minibatches=40,  # of 200 steps
-            gamma=0.999,
-            gae_lambda=0.98,
-            learning_rate=3e-4,
-            n_samples=8,
-        ),
+        replace(LONG, gamma=0.999, gae_lambda=0.98),  # a landing pays after hundreds of steps
         "WindyLander-v0",
         TO_A_TARGET,
     ),
@@ -141,16 +140,7 @@ HOPPER = Experiment(
     title="Hopper with random physics, PPO",
     problem=hopper_problem,
     algorithms=with_teachers(
-        replace(
-            DEFAULTS,
-            environments=8,
-            steps=1000,
-            minibatches=40,  # of 200 steps
-            epochs=10,
-            entropy_weight=0.0,
-            learning_rate=3e-4,
-            n_samples=8,
-        ),
+        replace(LONG, epochs=10, entropy_weight=0.0),
         "RandomHopper-v0",
         EVERYWHERE,
     ),
