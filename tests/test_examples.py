@@ -207,3 +207,29 @@ def test_a_teacher_and_a_task_of_ones_own_enter_the_benchmarks(monkeypatch):
         config = replace(found.algorithm(name), **small)
         learned = train(found, config, iterations=2, measure_rollouts=2, final_rollouts=2)
         assert learned.rollouts == 200 // found.built_problem().task.steps
+
+
+@pytest.mark.filterwarnings("ignore:builtin type .*:DeprecationWarning")  # of Box2D, as it loads
+@pytest.mark.parametrize(
+    ("name", "package", "steps", "words"),
+    [
+        ("minigrid_rooms", "minigrid", (2048, 8), "% on four rooms"),
+        ("windy_lander", "Box2D", (4096, 8), "in the storm"),
+        ("random_hopper", "mujoco", (4000,), "90% of the factors"),
+    ],
+)
+def test_scripts_on_environments_of_others_run(name, package, steps, words, capsys):
+    for needed in ("stable_baselines3", package):
+        pytest.importorskip(needed, reason="needs the extra others")
+    load(name).main(*steps)
+    assert capsys.readouterr().out.count(words) in (2, 3)
+
+
+def test_categories_of_minigrid_get_a_sweep(tmp_path, monkeypatch, capsys):
+    for needed in ("stable_baselines3", "minigrid"):
+        pytest.importorskip(needed, reason="needs the extra others")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.chdir(EXAMPLES)
+    words = ["--algorithms", "currot", "--iterations", "1", "--seeds", "1"]
+    assert main(["run", "minigrid_crossings:LAVA", *words, "--out", str(tmp_path)]) == 0
+    assert "lava" in capsys.readouterr().out

@@ -31,6 +31,7 @@ LIBRARIES = {
     "torch": {"teachers", "deep"},
     "cma": {"learners"},
     "gymnasium": {"deep"},
+    "minigrid": {"deep"},
     "stable_baselines3": {"deep"},
     "imageio_ffmpeg": {"report"},
     "matplotlib": {"report", "deep", "testing"},

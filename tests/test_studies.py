@@ -7,7 +7,7 @@ import pytest
 
 from selfpaced import SPRL, Box, Gaussian, MasteryRule, Progress, train
 from selfpaced.experiments.gate import GATE_PRECISION
-from studies import ablations, open_points, random_rewards, sampled_kl
+from studies import ablations, open_points, others_tables, random_rewards, sampled_kl
 from studies.narrowing_contexts import FACTOR, NarrowingMover, NarrowingSPRL
 from studies.small_alpha import Data, ours, un_augmented
 
@@ -107,3 +107,15 @@ def test_contexts_that_stay_become_narrower_until_they_are_mastered_again():
 def test_narrowing_contexts_learn_the_gate():
     run = train(GATE_PRECISION.problem(), NarrowingSPRL(n_samples=100), seed=0, iterations=25)
     assert run.records[-1]["reward"] > run.records[0]["reward"]
+
+
+def test_tables_of_others_are_filled_from_packed_results_alone(tmp_path):
+    """With the stored runs of the point mass in the place of an experiment of others."""
+    document = (RESULTS.parent / others_tables.DOCUMENT).read_text()
+    assert others_tables.filled(document, tmp_path).count("No results are stored yet.") == 4
+    place = "<!-- table: pointmass-ppo -->\nold numbers\n<!-- end of table -->\nafter"
+    found = others_tables.filled(place, RESULTS)
+    assert "old numbers" not in found
+    assert found.endswith("<!-- end of table -->\nafter")
+    assert "| uniform | 5 | 0.46 [" in found  # mean of 0.00, 0.92, 0.88, 0.40, 0.11
+    assert others_tables.filled(found, RESULTS) == found

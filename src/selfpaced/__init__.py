@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from selfpaced.deep.curriculum_vector_env import CurriculumVectorEnv as CurriculumVectorEnv
     from selfpaced.deep.evaluation import measure_on_target as measure_on_target
     from selfpaced.deep.gym_task import GymTask as GymTask
+    from selfpaced.deep.physics_env import PhysicsEnv as PhysicsEnv
     from selfpaced.deep.ppo import PPO as PPO
     from selfpaced.deep.stepwise_ppo import StepwisePPO as StepwisePPO
     from selfpaced.deep.stepwise_sac import StepwiseSAC as StepwiseSAC
@@ -64,8 +65,10 @@ if TYPE_CHECKING:
     from selfpaced.tasks.row_task import RowTask as RowTask
     from selfpaced.teachers import ADR as ADR
     from selfpaced.teachers import ALPGMM as ALPGMM
+    from selfpaced.teachers import DORAEMON as DORAEMON
     from selfpaced.teachers import PLR as PLR
     from selfpaced.teachers import CurrOT as CurrOT
+    from selfpaced.teachers import FixedTeacher as FixedTeacher
     from selfpaced.teachers import GoalGAN as GoalGAN
     from selfpaced.teachers import SaggRiac as SaggRiac
     from selfpaced.teachers import SelfPacedAlpha as SelfPacedAlpha
@@ -87,6 +90,7 @@ _HOMES = {
     "deep.curriculum_vector_env": ("CurriculumVectorEnv",),
     "deep.evaluation": ("measure_on_target",),
     "deep.gym_task": ("GymTask",),
+    "deep.physics_env": ("PhysicsEnv",),
     "deep.ppo": ("PPO",),
     "deep.stepwise_ppo": ("StepwisePPO",),
     "deep.stepwise_sac": ("StepwiseSAC",),
@@ -156,8 +160,10 @@ _HOMES = {
     "teachers": (
         "ADR",
         "ALPGMM",
+        "DORAEMON",
         "PLR",
         "CurrOT",
+        "FixedTeacher",
         "GoalGAN",
         "SaggRiac",
         "SelfPacedAlpha",

@@ -47,7 +47,7 @@ PLACES = {
     "constrained": (Constrained(BOX, beside_the_wall), Mixture([LEFT, RIGHT])),
 }
 NO_DENSITY = {"flat", "recorded"}
-BLIND = {"adr", "alpgmm", "goalgan", "plr", "saggriac", "uniform"}
+BLIND = {"adr", "alpgmm", "doraemon", "goalgan", "plr", "saggriac", "uniform"}
 ON_A_BOX = {"two modes", "uniform", "flat", "heavy tails", "recorded"}
 CATEGORIES = {"categories", "tasks", "product"}
 REFUSED = {  # teacher: places that it refuses, and the words by which it does
@@ -55,6 +55,7 @@ REFUSED = {  # teacher: places that it refuses, and the words by which it does
     "alpha": (NO_DENSITY | {"product"}, "SelfPacedMastery"),
     "alpgmm": ({"tasks"}, "PLR"),
     "adr": (CATEGORIES, "PLR"),
+    "doraemon": (CATEGORIES, "PLR"),
     "goalgan": (CATEGORIES, "PLR"),
     "saggriac": (CATEGORIES, "PLR"),
 }

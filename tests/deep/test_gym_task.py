@@ -118,6 +118,10 @@ class Discrete(gymnasium.Env):
     action_space = gymnasium.spaces.Discrete(3)
 
 
+class Several(Discrete):
+    action_space = gymnasium.spaces.MultiDiscrete([3, 3])
+
+
 class Wide(Discrete):
     action_space = gymnasium.spaces.Box(-2.0, 2.0, (1,), np.float32)
 
@@ -129,7 +133,7 @@ class Pictures(Discrete):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (Discrete, "actions of Refused.* must be vectors"),
+        (Several, "actions of Refused.* must be vectors, or numbers from 0"),
         (Wide, "actions of Refused.* must lie in .-1, 1. .gymnasium.wrappers.RescaleAction"),
         (Pictures, "observations of Refused.* must be vectors"),
     ],

@@ -21,6 +21,7 @@ from selfpaced.types import Outcomes
 
 # Environments that a policy is called for at once; more need fewer calls and more memory.
 ENVIRONMENTS_AT_ONCE = 16
+TRAJECTORY_COLUMNS = 24  # a grid's observations have hundreds of numbers, which no figure shows
 
 
 class GymTask:
@@ -28,8 +29,10 @@ class GymTask:
 
     A rollout's reward is the return of an episode; its success is the last
     "is_success" in `info`. Episode i of a batch is seeded with i. As for `PPO`, observations
-    are vectors and actions lie in [-1, 1] (`gymnasium.wrappers.RescaleAction`). Policy parameters
-    are those of an affine controller, action = K observation + k.
+    are vectors, and actions lie in [-1, 1] (`gymnasium.wrappers.RescaleAction`) or are one of a
+    finite number. Policy parameters are those of an affine controller, action = K observation + k;
+    of a finite number of actions it takes the one with the largest score. Trajectories keep the
+    first 24 numbers of the observations.
 
     `environment`: the name of the environment, with the module that registers it
     ("my_module:Mine-v0"). It is a `ContextualEnv`, or has a `context_space` and takes a context
@@ -38,6 +41,8 @@ class GymTask:
 
     needs: ClassVar[tuple[str, ...]] = ("gymnasium",)
     """Packages that must be installed."""
+    noisy: ClassVar[bool] = True
+    """True: resets of an environment may be random, so training seeds them."""
 
     name: str
     """The name of the environment."""
@@ -49,6 +54,8 @@ class GymTask:
     """A name for each dimension of a context, for figures; None for numbered ones."""
 
     def __init__(self, environment: str, context_names: Sequence[str] | None = None) -> None:
+        import gymnasium
+
         from selfpaced.deep.contextual_env import make_contextual
 
         self.name = environment
@@ -58,6 +65,7 @@ class GymTask:
         self.context_names = checked_context_names(context_names, self.context_space.dimension)
         inputs, outputs = _sizes(environment, first.observation_space, first.action_space)
         self._outputs = outputs
+        self._discrete = not isinstance(first.action_space, gymnasium.spaces.Box)
         self.theta_space = controller_space(inputs, outputs)
 
     def __repr__(self) -> str:
@@ -90,7 +98,10 @@ class GymTask:
     def _controlled(self, contexts: Array, thetas: Array) -> tuple[Outcomes, Array]:
         """Outcomes and trajectories, every episode with its own affine controller."""
         contexts, thetas = checked_batch(self, contexts, thetas)
-        return self._simulate(contexts, affine_controllers(thetas, self._outputs))
+        scores = affine_controllers(thetas, self._outputs)
+        if not self._discrete:
+            return self._simulate(contexts, scores)
+        return self._simulate(contexts, lambda seen, rows: scores(seen, rows).argmax(1)[:, None])
 
     def _simulate(
         self, contexts: Array, act: Callable[[Array, IntArray], Array]
@@ -123,16 +134,21 @@ class GymTask:
             env.reset(seed=int(row), options={"context": contexts[row]})[0]
             for env, row in zip(environments, rows, strict=True)
         ]
-        paths = [[observation] for observation in latest]
+        paths = [[observation[:TRAJECTORY_COLUMNS]] for observation in latest]
         returns, successes = np.zeros(len(rows)), np.zeros(len(rows))
         running = np.arange(len(rows))
         while running.size:
             observations = np.array([latest[k] for k in running], dtype=float)
-            actions = np.clip(act(observations, rows[running]), -1.0, 1.0).astype(np.float32)
+            chosen = act(observations, rows[running])
+            actions: Any = (
+                chosen[:, 0].astype(np.int64)
+                if self._discrete
+                else np.clip(chosen, -1.0, 1.0).astype(np.float32)
+            )
             over = np.zeros(len(running), dtype=bool)
             for j, k in enumerate(running):
                 latest[k], _, ended, truncated, info = environments[k].step(actions[j])
-                paths[k].append(latest[k])
+                paths[k].append(latest[k][:TRAJECTORY_COLUMNS])
                 over[j] = ended or truncated
                 if over[j]:
                     returns[k], successes[k] = info["episode_return"], info["episode_success"]
@@ -149,9 +165,10 @@ class GymTask:
 
 
 def _sizes(name: str, observations: Any, actions: Any) -> tuple[int, int]:
-    """Dimensions of observations and actions.
+    """The numbers of observation dimensions, and of action dimensions or of discrete actions.
 
-    Raise a ValueError unless both spaces are vectors and actions lie in [-1, 1].
+    Raise a ValueError unless observations are vectors, and actions are vectors in [-1, 1] or one
+    of a finite number.
     """
     import gymnasium
 
@@ -160,8 +177,10 @@ def _sizes(name: str, observations: Any, actions: Any) -> tuple[int, int]:
             f"observations of {name} must be vectors (gymnasium.wrappers.FlattenObservation); "
             f"got {observations}"
         )
+    if isinstance(actions, gymnasium.spaces.Discrete) and actions.start == 0:
+        return observations.shape[0], int(actions.n)
     if not isinstance(actions, gymnasium.spaces.Box) or len(actions.shape) != 1:
-        raise ValueError(f"actions of {name} must be vectors; got {actions}")
+        raise ValueError(f"actions of {name} must be vectors, or numbers from 0; got {actions}")
     if not ((actions.low == -1).all() and (actions.high == 1).all()):
         raise ValueError(
             f"actions of {name} must lie in [-1, 1] (gymnasium.wrappers.RescaleAction); "

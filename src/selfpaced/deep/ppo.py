@@ -15,6 +15,7 @@ from selfpaced.deep.adam_state import adam_tensors, begin_adam
 from selfpaced.deep.context_record import context_record
 from selfpaced.deep.global_random_state import GlobalGenerators
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.categorical_network import CategoricalNetworkPolicy
 from selfpaced.maths.network import NetworkPolicy
 from selfpaced.maths.randomness import Streams
 from selfpaced.targets.target import central_context
@@ -209,10 +210,13 @@ class PPOTraining:
         layers = [*network.mlp_extractor.policy_net, network.action_net]
         linear = [layer for layer in layers if hasattr(layer, "weight")]
         observed = self._environment.obs_rms
-        return NetworkPolicy(
+        discrete = not hasattr(network, "log_std")  # then actions have scores, and no deviations
+        std = np.zeros(0) if discrete else np.exp(network.log_std.detach().numpy().astype(float))
+        kind = CategoricalNetworkPolicy if discrete else NetworkPolicy
+        return kind(
             weights=tuple(layer.weight.detach().numpy().T.astype(float) for layer in linear),
             biases=tuple(layer.bias.detach().numpy().astype(float) for layer in linear),
-            std=np.exp(network.log_std.detach().numpy().astype(float)),
+            std=std,
             observation_mean=observed.mean.astype(float),
             observation_variance=observed.var.astype(float),
         )

@@ -6,6 +6,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import stable_baselines3
 import torch
 from stable_baselines3.common.logger import Logger
@@ -44,7 +45,10 @@ def make_model(config: "PPO", context: Array) -> tuple[Any, Any, int]:
             f"new episodes; got {config.steps}"
         )
     n, inner = config.environments, first.unwrapped
-    if not ((first.action_space.low == -1).all() and (first.action_space.high == 1).all()):
+    discrete = isinstance(first.action_space, gymnasium.spaces.Discrete)
+    if not discrete and not (
+        (first.action_space.low == -1).all() and (first.action_space.high == 1).all()
+    ):
         raise ValueError(
             f"actions of {config.environment} must lie in [-1, 1] "
             f"(gymnasium.wrappers.RescaleAction); got {first.action_space}"

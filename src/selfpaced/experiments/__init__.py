@@ -11,6 +11,7 @@ from selfpaced.experiments.curriculum_benchmarks import (
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.goal_reaching import MAZE_CURROT
+from selfpaced.experiments.others import OTHERS
 from selfpaced.experiments.plugin_registry import registered
 from selfpaced.experiments.pointmass import POINTMASS_PPO
 from selfpaced.experiments.reacher import REACHER, REACHER_EASY, REACHER_KINEMATIC
@@ -30,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         POINTMASS_SPDL_3D,
         POINTMASS_CURROT,
         MAZE_CURROT,
+        *OTHERS,
     )
 }
 

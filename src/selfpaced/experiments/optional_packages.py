@@ -5,11 +5,13 @@ import importlib.util
 from typing import Any
 
 EXTRAS = {
+    "Box2D": "others",
     "cma": "cma",
     "gymnasium": "gym",
     "gymnasium_robotics": "mujoco",
     "imageio_ffmpeg": "video",
     "mlflow": "mlflow",
+    "minigrid": "others",
     "mujoco": "mujoco",
     "ray": "ray",
     "stable_baselines3": "sb3",
@@ -21,6 +23,12 @@ EXTRAS = {
 def how_to_install(package: str) -> str:
     """The sentence that tells how to install a missing `package`."""
     return f"this needs the package {package}: pip install 'selfpaced[{EXTRAS[package]}]'"
+
+
+def require(package: str) -> None:
+    """Raise a ValueError that tells how to install `package` if it is missing."""
+    if importlib.util.find_spec(package) is None:
+        raise ValueError(how_to_install(package))
 
 
 def check_installed(part: Any) -> None:

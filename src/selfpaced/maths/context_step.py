@@ -25,21 +25,15 @@ weights vanish for a p that leaves the samples behind, which would make negative
 so values are counted from the least one, V_i - min V, and min V is added to the sum again.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from selfpaced.maths.arrays import Array
+from selfpaced.maths.constrained_minimum import Function, constrained_minimum
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.kl_bounded_fit import fit_gaussian
 from selfpaced.maths.reps import soft_max, temperature
-
-Function = Callable[[Array], tuple[float, Array]]
-"""A function of the unknowns that returns its value and its gradient."""
-
-SLACK = 1e-6  # how far a solution may miss a constraint: the solver's own accuracy
 
 
 class ContextStep(NamedTuple):
@@ -214,35 +208,16 @@ class _WhitenedProblem:
     def solve(self, objective: Function, epsilon: float, threshold: float | None) -> ContextStep:
         """The minimum of `objective` with KL(q || p) <= epsilon and, if given, value >= threshold.
 
-        The old distribution is kept if SciPy's SLSQP finds no better one within the constraints.
+        The old distribution is kept if the solver finds no better one within the constraints.
         """
         start = np.zeros(self._d + len(self._rows))
-        constraints = [_at_least(self.kl_from_old, epsilon, sign=-1.0)]
-        if threshold is not None:
-            constraints.append(_at_least(self.value, self._scaled(threshold), sign=1.0))
-        unit = max(1.0, abs(objective(start)[0]))  # the KL to a narrow target is thousands of nats
-
-        def scaled(x: Array) -> tuple[float, Array]:
-            value, gradient = objective(x)
-            return value / unit, gradient / unit
-
-        minimize: Any = scipy.optimize.minimize
-        found = minimize(
-            scaled,
+        x = constrained_minimum(
+            objective,
             start,
-            jac=True,
-            constraints=constraints,
-            method="SLSQP",
-            options={"maxiter": 100, "ftol": 1e-9},
+            at_most=[(self.kl_from_old, epsilon)],
+            at_least=[] if threshold is None else [(self.value, self._scaled(threshold))],
         )
-        x = np.asarray(found.x, dtype=float)
-        kept = (
-            np.isfinite(x).all()
-            and self.kl_from_old(x)[0] <= epsilon * (1 + SLACK) + SLACK
-            and (threshold is None or self.value(x)[0] >= self._scaled(threshold) - SLACK)
-            and objective(x)[0] <= objective(start)[0] + SLACK
-        )
-        if not kept:
+        if x is None:
             return ContextStep(self._old, self._unscaled(self.value(start)[0]), True)
         m, L = self._parts(x)
         chol = self._old.chol @ L
@@ -257,24 +232,3 @@ class _WhitenedProblem:
     def _unscaled(self, value: float) -> float:
         """The inverse of `_scaled`."""
         return self._least + value * self._scale
-
-
-def _at_least(function: Function, bound: float, *, sign: float) -> Any:
-    """The constraint sign * function >= sign * bound in SciPy's form.
-
-    SciPy asks for value and gradient one after the other, at the same x; they are computed once.
-    """
-    known: list[tuple[Array, tuple[float, Array]]] = []
-
-    def at(x: Array) -> tuple[float, Array]:
-        if not known or not np.array_equal(known[0][0], x):
-            known[:] = [(x.copy(), function(x))]
-        return known[0][1]
-
-    def fun(x: Array) -> float:
-        return sign * (at(x)[0] - bound)
-
-    def jac(x: Array) -> Array:
-        return sign * at(x)[1]
-
-    return {"type": "ineq", "fun": fun, "jac": jac}

@@ -21,6 +21,7 @@ from selfpaced.maths.arrays import (
     solve_lower,
 )
 from selfpaced.maths.box import Box
+from selfpaced.maths.categorical_network import CATEGORICAL_FORMAT, categorical_from
 from selfpaced.maths.features import Features, default_policy_features, features_from
 from selfpaced.maths.gaussian import (
     Gaussian,
@@ -146,7 +147,8 @@ def load_policy(path: str | Path) -> Any:
     content = file.read_bytes()
     with damage_named(file, "a saved policy"):
         arrays = arrays_in(content)
-        if str(arrays["format"]) not in (FORMAT, NETWORK_FORMAT, SQUASHED_FORMAT):
+        known = (FORMAT, NETWORK_FORMAT, SQUASHED_FORMAT, CATEGORICAL_FORMAT)
+        if str(arrays["format"]) not in known:
             raise ValueError(f"its format is not {FORMAT}")
         return policy_from(arrays)
 
@@ -157,6 +159,8 @@ def policy_from(arrays: dict[str, NDArray[Any]]) -> Policy:
         return network_from(arrays)
     if str(arrays["format"]) == SQUASHED_FORMAT:
         return squashed_from(arrays)
+    if str(arrays["format"]) == CATEGORICAL_FORMAT:
+        return categorical_from(arrays)
     features = features_from(json.loads(str(arrays["features"])))
     return LinearGaussianPolicy(features, arrays["A"], arrays["covariance"])
 

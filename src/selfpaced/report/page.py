@@ -33,13 +33,15 @@ from selfpaced.report.figures import (
     learning_curves,
     name_of,
 )
+from selfpaced.report.need import solved_alone
 from selfpaced.report.page_look import INK, LOOK, SCRIPT, document, finding_block
 from selfpaced.report.reproduce_commands import commands_of
 from selfpaced.report.statistics import best_half
 from selfpaced.report.svg import minified_svg
 from selfpaced.report.tables import CAPTION, HEADERS, text_row
+from selfpaced.report.volume import is_whole_space, range_curves, volume_curves
 from selfpaced.store.experiment_info import ExperimentInfo
-from selfpaced.store.health import findings, summarised
+from selfpaced.store.health import as_easy, findings, summarised
 from selfpaced.store.reading import StoredRun
 from selfpaced.types import State
 
@@ -88,6 +90,9 @@ def figures_of(chapter: Chapter) -> Iterator[tuple[str, Callable[[], Any | None]
             halves = [best_half(group) for group in members]
             best = f"{title}, best half of the seeds"
             yield "curves-best-half", partial(learning_curves, halves, best)
+        if is_whole_space(info):
+            yield "volume", partial(volume_curves, members, info)
+            yield "ranges", partial(range_curves, members, info)
         for group in members:
             run = _moving(group)
             if run is not None:
@@ -253,8 +258,12 @@ def _health(members: list[Group]) -> str:
                 run.records, None if run.policy is None else run.policy.dimension
             )
         ]
+        found += [(run.seed, easy) for run in group.runs if (easy := as_easy(run.records))]
         for who, finding in summarised(found):
             blocks += finding_block(name_of(group.algorithm), who, finding)
+    alone = solved_alone(members)
+    if alone is not None:
+        blocks += finding_block("Curriculum", "all seeds", alone)
     return f"<h3>Health</h3>{blocks or '<p>No run shows one of the known problems.</p>'}"
 
 

@@ -68,18 +68,18 @@ class ColumnSpace(Box):
         return np.clip(rounded, self.low, self.high)
 
     @cached_property
-    def _margins(self) -> tuple[Array, Array]:
+    def margins(self) -> tuple[Array, Array]:
         """Bounds (d,) of the numbers that `snapped` rounds to existing ones."""
         half = np.where(self.whole, 0.5, 0.0)
         return self.low - half, self.high + half
 
     def uniform(self, n: int, rng: np.random.Generator) -> Array:
         """(n, d): samples, uniform over the points that exist."""
-        return self.snapped(rng.uniform(*self._margins, size=(n, self.dimension)))
+        return self.snapped(rng.uniform(*self.margins, size=(n, self.dimension)))
 
     def truncated(self, means: Array, chol: Array, rng: np.random.Generator) -> Array:
         """(n, d): one sample of N(mean, chol chol^T) per row of `means`, truncated and rounded."""
-        return self.snapped(Box(*self._margins).truncated(means, chol, rng))
+        return self.snapped(Box(*self.margins).truncated(means, chol, rng))
 
     @property
     def embedded(self) -> int:

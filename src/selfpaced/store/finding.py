@@ -32,6 +32,10 @@ class Finding(NamedTuple):
     - elsewhere: the chosen contexts are solved, but the target is not.
     - plateau: success on the target no longer rises.
     - unsolved: the target is not solved, and there are too few records to say why.
+
+    And of a run that is solved:
+
+    - unneeded: contexts away from the target were no easier than the target itself (`as_easy`).
     """
 
     kind: str

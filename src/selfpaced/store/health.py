@@ -19,6 +19,8 @@ SHOWN_SEEDS = 8  # seeds that a summary names
 LOST = 0.15  # success rate that a move costs if the target is out of reach
 ON = MOVES.index("on")
 RARELY = 0.2  # share of moves towards the target, in the last third, below which a run is stuck
+FEW_MEASURED = 5  # measurements that are needed to say that a curriculum was not needed
+NO_EASIER = 0.05  # success rate by which contexts must be easier than the target to be a help
 
 
 def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
@@ -60,6 +62,34 @@ def findings(
     if not known and (finding := course_of_success(records, finished)) is not None:
         known = [finding]
     return known
+
+
+def as_easy(records: list[Record]) -> Finding | None:
+    """A finding that says that a curriculum was not needed; None if it was, or if nobody knows.
+
+    That is so if the target was solved while the contexts were still away from it, and if, until
+    then, the policy succeeded about as often on the target as on the contexts.
+    """
+    records = records_always_kept(records)
+    names = ("kl_to_target", "success", "target_success")
+    kl, success, on_target = (column(records, name) for name in names)
+    measured = np.flatnonzero((kl > ARRIVED) & ~np.isnan(success) & ~np.isnan(on_target))
+    solved = measured[on_target[measured] >= SOLVED]
+    if not solved.size:
+        return None
+    until = measured[measured <= solved[0]]
+    gap = float(np.mean(success[until] - on_target[until]))
+    if len(until) < FEW_MEASURED or on_target[until[0]] >= SOLVED or gap > NO_EASIER:
+        return None
+    k = int(solved[0])
+    return Finding(
+        "unneeded",
+        f"the target was solved at iteration {records[k].get('iteration', k)}, while the contexts "
+        f"were still {kl[k]:.3g} nats away from it, and until then {np.mean(success[until]):.0%} "
+        f"of the rollouts succeeded on the contexts and {np.mean(on_target[until]):.0%} on the "
+        "target: the contexts are as hard as the target",
+        "training on the target alone, or contexts in which something is easier",
+    )
 
 
 def _last(records: list[Record], name: str) -> float:

@@ -7,6 +7,8 @@ covers it.
 from selfpaced.teachers.adr import ADR
 from selfpaced.teachers.alpgmm import ALPGMM
 from selfpaced.teachers.currot import CurrOT
+from selfpaced.teachers.doraemon import DORAEMON
+from selfpaced.teachers.fixed import FixedTeacher
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.plr import PLR
 from selfpaced.teachers.saggriac import SaggRiac
@@ -27,6 +29,7 @@ TEACHERS: dict[str, TeacherConfig] = {
     "alpgmm": ALPGMM(),
     "plr": PLR(),
     "adr": ADR(),
+    "doraemon": DORAEMON(),
     # The one exception to the defaults. `GoalGAN()` takes 250 training steps with every fifth
     # batch, as the paper does for C-REPS, which asks for a whole batch at once. Environments ask
     # for few contexts at a time, and GoalGAN draws these in batches of 10. There, 3 steps with
@@ -42,9 +45,11 @@ Each has its default configuration, except GoalGAN.
 __all__ = [
     "ADR",
     "ALPGMM",
+    "DORAEMON",
     "PLR",
     "TEACHERS",
     "CurrOT",
+    "FixedTeacher",
     "GoalGAN",
     "SaggRiac",
     "SelfPacedAlpha",

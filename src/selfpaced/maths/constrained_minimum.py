@@ -1,0 +1,76 @@
+"""The minimum of a smooth function within bounds on other smooth functions, all with gradients."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+
+from selfpaced.maths.arrays import Array
+
+Function = Callable[[Array], tuple[float, Array]]
+"""A function of the unknowns that returns its value and its gradient."""
+
+SLACK = 1e-6  # how far a solution may miss a constraint: the solver's own accuracy
+
+
+def constrained_minimum(
+    objective: Function,
+    start: Array,
+    *,
+    at_most: Sequence[tuple[Function, float]] = (),
+    at_least: Sequence[tuple[Function, float]] = (),
+    box: tuple[float, float] | None = None,
+) -> Array | None:
+    """argmin_x objective(x) such that each function keeps its bound; None if none better is found.
+
+    SciPy's SLSQP begins at `start`. Its answer counts only if it keeps all constraints and is no
+    worse than `start`. `box`: the lower and the upper bound of every unknown.
+    """
+    constraints = [_constraint(function, bound, sign=-1.0) for function, bound in at_most]
+    constraints += [_constraint(function, bound, sign=1.0) for function, bound in at_least]
+    unit = max(1.0, abs(objective(start)[0]))  # the KL to a narrow target is thousands of nats
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, gradient = objective(x)
+        return value / unit, gradient / unit
+
+    minimize: Any = scipy.optimize.minimize
+    found = minimize(
+        scaled,
+        start,
+        jac=True,
+        bounds=None if box is None else [box] * len(start),
+        constraints=constraints,
+        method="SLSQP",
+        options={"maxiter": 100, "ftol": 1e-9},
+    )
+    x = np.asarray(found.x, dtype=float)
+    kept = (
+        np.isfinite(x).all()
+        and all(function(x)[0] <= bound * (1 + SLACK) + SLACK for function, bound in at_most)
+        and all(function(x)[0] >= bound - SLACK for function, bound in at_least)
+        and objective(x)[0] <= objective(start)[0] + SLACK
+    )
+    return x if kept else None
+
+
+def _constraint(function: Function, bound: float, *, sign: float) -> Any:
+    """The constraint sign * function >= sign * bound in SciPy's form.
+
+    SciPy asks for value and gradient one after the other, at the same x; they are computed once.
+    """
+    known: list[tuple[Array, tuple[float, Array]]] = []
+
+    def at(x: Array) -> tuple[float, Array]:
+        if not known or not np.array_equal(known[0][0], x):
+            known[:] = [(x.copy(), function(x))]
+        return known[0][1]
+
+    def fun(x: Array) -> float:
+        return sign * (at(x)[0] - bound)
+
+    def jac(x: Array) -> Array:
+        return sign * at(x)[1]
+
+    return {"type": "ineq", "fun": fun, "jac": jac}

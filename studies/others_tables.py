@@ -1,0 +1,77 @@
+"""Fills the tables of docs/others-tasks.md from packed results. From the project's folder:
+
+python -m studies.others_tables
+
+A table stands between the lines `<!-- table: NAME -->` and `<!-- end of table -->`, where NAME is
+an experiment. Experiments without results in `results/` keep a sentence that says so.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from selfpaced import load
+from selfpaced.experiments.others import OTHERS
+from selfpaced.report.data import Group
+from selfpaced.report.statistics import bootstrap, paired
+
+DOCUMENT, RESULTS = Path("docs/others-tasks.md"), Path("results")
+PLACE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+HEAD = (
+    "| contexts from | seeds | success, mean and 95% interval | return, mean and 95% interval "
+    "| success minus uniform | CPU s a run |\n|---|---|---|---|---|---|\n"
+)
+
+
+def interval(mean: float, low: float, high: float, digits: int) -> str:
+    """A mean and its interval in words; "-" if they are not known."""
+    if np.isnan(mean):
+        return "-"
+    return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def table(members: dict[str, Group]) -> str:
+    """The table of one experiment, one line per algorithm."""
+    lines = HEAD
+    for name, group in members.items():
+        difference = "-"
+        if name != "uniform" and "uniform" in members:
+            _, *found = paired(group, members["uniform"], "target_success")
+            difference = interval(*found, digits=2)
+        cells = (
+            name,
+            str(len(group.runs)),
+            interval(*bootstrap(group.success), digits=2),
+            interval(*bootstrap(group.reward), digits=2 if abs(group.reward).max() < 10 else 0),
+            difference,
+            f"{np.median([run.cpu_seconds for run in group.runs]):.0f}",
+        )
+        lines += f"| {' | '.join(cells)} |\n"
+    return lines
+
+
+def filled(document: str, results: Path) -> str:
+    """`document` with every table made anew from the packed files in the folder `results`."""
+
+    def replaced(place: re.Match[str]) -> str:
+        name = place[2]
+        file = results / f"{name}.packed"
+        known = load(file).get(name) if file.exists() else None
+        text = table(known) if known else "No results are stored yet.\n"
+        return f"{place[1]}{text}{place[3]}"
+
+    return PLACE.sub(replaced, document)
+
+
+def main() -> None:
+    """Write the document with its tables."""
+    text = filled(DOCUMENT.read_text(), RESULTS)
+    missing = [one.name for one in OTHERS if f"<!-- table: {one.name} -->" not in text]
+    if missing:
+        raise ValueError(f"{DOCUMENT} must have a place for every experiment; none of {missing[0]}")
+    DOCUMENT.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
