@@ -14,7 +14,7 @@ from matplotlib.patches import Ellipse
 
 import selfpaced
 from selfpaced.maths.reps import soft_max, sprl_dual, temperature
-from selfpaced.store.health import findings
+from selfpaced.store.health import as_easy, findings
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -248,13 +248,20 @@ def courses():
     yield "unsolved", names, both(lambda t: 0.3, lambda t: 0.05)[:5]
 
 
+def without_need():
+    """A schematic run that is solved, and whose curriculum was not needed."""
+    rates = dict.fromkeys(("success", "target_success"), lambda t: min(1.0, 1.6 * t))
+    names = ("kl_to_target", "target_success")
+    yield "unneeded", names, records(kl_to_target=lambda t: 30.0 * (1.1 - t), **rates)
+
+
 def health():
     """A picture of every health message; the records drawn do get the message."""
     labels = {"kl_to_target": "KL to the target (nats)", "success": "success, current contexts"}
     labels |= {"entropy": "policy entropy (nats)", "ess_policy": "effective samples"}
     labels |= {"mastered": "share that succeeds", "target_success": "success, target"}
-    for kind, names, made in (*troubles(), *courses()):
-        kinds = [finding.kind for finding in findings(made, 14)]
+    for kind, names, made in (*troubles(), *courses(), *without_need()):
+        kinds = [finding.kind for finding in (*findings(made, 14), as_easy(made)) if finding]
         if kinds != [kind]:
             raise ValueError(f"the records drawn for {kind!r} get {kinds}")
         figure, panels = new(7, 2.3, 2)
