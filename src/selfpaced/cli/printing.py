@@ -106,8 +106,7 @@ def print_status(found: list[RunStatus], console: "Console") -> None:
 
 def _solved(runs: list[RunStatus]) -> str:
     """The success rates on the target of the finished `runs`, from the worst to the best."""
-    rates = [run.target_success for run in runs if run.state == "done"]
-    known = [rate for rate in rates if not math.isnan(rate)]
+    known = [run.final_success for run in runs if not math.isnan(run.final_success)]
     if not known:
         return "-"
     low, high = f"{min(known):.0%}", f"{max(known):.0%}"

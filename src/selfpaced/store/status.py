@@ -40,6 +40,8 @@ class RunStatus:
     """The last success rate on the target that is recorded; nan if none is."""
     damaged: bool = False
     """True if files of the run are damaged or missing."""
+    final_success: float = math.nan
+    """Success rate on the target at the end, as tables show it; nan if it is not known."""
 
     @property
     def name(self) -> str:
@@ -74,7 +76,8 @@ def _status(folder: Path) -> RunStatus:
         result, content = read_result(folder)
         if 0 < result["iterations"] >= asked:
             success = last_success(content["metrics.jsonl"])
-            return RunStatus(folder, spec, "done", result["iterations"], asked, None, success)
+            done, final = result["iterations"], float(result.get("target_success", math.nan))
+            return RunStatus(folder, spec, "done", done, asked, None, success, final_success=final)
     except FileNotFoundError:
         pass  # not finished yet
     except DamagedFile as damage:
