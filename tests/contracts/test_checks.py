@@ -100,7 +100,7 @@ class ShortestWins(Plain):
 
 
 class Stepwise(Plain):
-    def simulate_policy(self, contexts, act):
+    def simulate_policy(self, contexts, act, rng=None):
         paths = np.stack([contexts, contexts + act(contexts)], axis=1)
         return Outcomes(paths[:, -1, 0], np.full(len(paths), np.nan)), paths
 
@@ -125,7 +125,7 @@ class OnePath(FunctionTask):
 
 
 class SharedMaze(Maze):
-    def simulate_policy(self, contexts, act):
+    def simulate_policy(self, contexts, act, rng=None):
         return super().simulate_policy(contexts.mean(axis=0) + 0.0 * contexts, act)
 
 

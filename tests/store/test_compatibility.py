@@ -69,7 +69,13 @@ def test_a_users_own_algorithm_keeps_its_name():
 
 
 RULE = {"type": "Readiness", "mastered": 0.7, "lost": 0.35, "step": 0.1}
-NEW_RULE = {"type": "MasteryRule", "mastered_from": 0.7, "lost_below": 0.35, "step": 0.1}
+NEW_RULE = {
+    "type": "MasteryRule",
+    "mastered_from": 0.7,
+    "lost_below": 0.35,
+    "step": 0.1,
+    "retreats": False,
+}
 TEACHER = {
     "type": "SelfPaced",
     "form": "ready",
@@ -82,7 +88,13 @@ TEACHER = {
     "least_deviation": 0.02,
     "until_kl": 20.0,
 }
-SHARED = {"epsilon": 0.15, "update_every": 50, "least_deviation": 0.02, "until_kl": 20.0}
+SHARED = {
+    "epsilon": 0.15,
+    "update_every": 50,
+    "least_deviation": 0.02,
+    "until_kl": 20.0,
+    "retreats": False,
+}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +134,10 @@ def test_old_configurations_are_translated_with_all_they_hold(old, new):
 
 def test_what_is_stored_today_is_left_alone():
     spec = {"format": 2, "experiment": "gate-precision", "algorithm": "sprl-ready", "config": {}}
-    assert upgraded_spec(spec) is spec
+    assert upgraded_spec(spec) == spec
+    teacher = {"type": "CurrOT", "retreats": True}
+    stored = {**spec, "config": {"type": "CREPS", "teacher": teacher}}
+    assert upgraded_spec(stored) == stored
     assert upgraded_record({"iteration": 3, "able": 0.5}) == {"iteration": 3, "mastered": 0.5}
 
 

@@ -28,6 +28,7 @@ COLOURS = {
     "alpgmm": "#999933",
     "plr": "#882255",
     "adr": "#44AA99",
+    "doraemon": "#CC6677",
     "uniform": "#AAAAAA",
     "target": "#222222",
 }
@@ -51,6 +52,7 @@ NAMES = {  # what figures and tables call an algorithm
     "alpgmm": "ALP-GMM",
     "plr": "PLR",
     "adr": "ADR",
+    "doraemon": "DORAEMON",
     "uniform": "uniform contexts",
     "target": "target alone",
 }

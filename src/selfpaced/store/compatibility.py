@@ -1,5 +1,6 @@
 """Old names in stored files, translated to today's: the one place that knows them.
 
+Fields that configurations got later are filled in with the values that they had by nature before.
 Format 1 of a spec called an algorithm's configuration "numbers", and some configurations, fields,
 algorithms and metrics had other names. Everything that reads a stored spec or record calls the
 functions here, so that the rest of the library knows today's names only.
@@ -18,6 +19,10 @@ OURS = frozenset(
     {"gate-precision", "gate-global", "reacher", "reacher-kinematic", "ball-in-a-cup"}
 )  # experiments whose algorithms were renamed; a user's own keep their names
 METRICS = {"able": "mastered"}
+ADDED = {  # contexts went back to the last mastered ones and no farther
+    name: {"retreats": False}
+    for name in ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT")
+}
 RESULTS = {
     "rescored_success": "rescored_faithful_success",
     "rescored_reward": "rescored_faithful_reward",
@@ -27,9 +32,9 @@ RESULTS = {
 def upgraded_spec(spec: dict[str, Any]) -> dict[str, Any]:
     """`spec` as this version would write it."""
     if spec.get("format", 1) != 1:
-        return spec
+        return {**spec, "config": _with_added_fields(spec.get("config", {}))}
     renamed = {**spec, "format": 2, "algorithm": _algorithm(spec)}
-    renamed["config"] = _current(renamed.pop("numbers", {}))
+    renamed["config"] = _with_added_fields(_current(renamed.pop("numbers", {})))
     problem = renamed.get("problem")
     if isinstance(problem, dict) and "final_task" in problem:  # there was one, without a name
         problem = dict(cast(dict[str, Any], problem))
@@ -81,6 +86,14 @@ def _algorithm(spec: dict[str, Any]) -> str:
     if spec["experiment"] in OURS:
         return ALGORITHMS.get(name, name)
     return TEACHERS.get(name, name) if spec["experiment"] == "pointmass-ppo" else name
+
+
+def _with_added_fields(value: Any) -> Any:
+    """A configuration, with all that it holds, and the fields that it could not have yet."""
+    if not isinstance(value, dict):
+        return value
+    parts = {name: _with_added_fields(part) for name, part in cast(dict[str, Any], value).items()}
+    return {**ADDED.get(str(parts.get("type")), {}), **parts}
 
 
 def _current(value: Any) -> Any:
