@@ -8,9 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def test_two_thousand_damaged_files_raise_one_kind_of_error_and_are_never_taken_for_sound():
+def test_damaged_files_raise_one_kind_of_error_and_are_never_taken_for_sound():
     place = os.pathsep.join([str(ROOT / "src"), *sys.path])
-    words = ["benchmarks/fuzz.py", "--mutations", "2000", "--pages", "0", "--seed", "1"]
+    words = ["benchmarks/fuzz.py", "--mutations", "600", "--pages", "0", "--seed", "1"]
     said = subprocess.run(
         [sys.executable, *words],
         cwd=ROOT,
@@ -20,4 +20,4 @@ def test_two_thousand_damaged_files_raise_one_kind_of_error_and_are_never_taken_
         check=False,
     )
     assert said.returncode == 0, said.stdout + said.stderr
-    assert "2000 mutations with seed 1: 0 faults" in said.stdout
+    assert "600 mutations with seed 1: 0 faults" in said.stdout

@@ -21,6 +21,7 @@ from selfpaced.types import Record
 
 RETRIES = 2  # further attempts for a run whose process died
 REPORT_SECONDS = 0.2  # least time between two reports of progress of one run
+RELAUNCH_SECONDS = 0.2  # pause before the next attempt to start a process
 LAUNCHES = 3  # attempts to start a process
 PRELOADED = [  # by the server that workers are forked from; SciPy's parts load on first use
     *("selfpaced.engines.local", "scipy.linalg.lapack", "scipy.optimize"),
@@ -149,6 +150,7 @@ def _launch(context: Any, job: Job, attempt: int, threads: int) -> _Worker:
         except (EOFError, ConnectionError):
             if not left:
                 raise
+            time.sleep(RELAUNCH_SECONDS)  # a killed server is not gone at once
     ours.close()
     return _Worker(job, attempt, process, reports)
 

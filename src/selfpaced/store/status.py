@@ -76,7 +76,8 @@ def _status(folder: Path) -> RunStatus:
         result, content = read_result(folder)
         if 0 < result["iterations"] >= asked:
             success = last_success(content["metrics.jsonl"])
-            done, final = result["iterations"], float(result.get("target_success", math.nan))
+            done, final = result["iterations"], result.get("target_success")
+            final = float(final) if isinstance(final, int | float) else math.nan
             return RunStatus(folder, spec, "done", done, asked, None, success, final_success=final)
     except FileNotFoundError:
         pass  # not finished yet
