@@ -147,9 +147,12 @@ class Dual:
             rows = self.features * np.sqrt(curvature)[:, None]
             in_v = rows.T @ rows  # both soft maxima in one weighted Gram matrix
             deviations = [x - m.weights @ x for x, m in zip(xs, maxima, strict=True)]
-            spreads = [m.weights * d for m, d in zip(maxima, deviations, strict=True)]
             # One product for all terms: a product with few rows costs as much as one with four.
-            means = np.stack([m.weights for m in maxima] + spreads) @ self.features
+            rows = np.empty((2 * k, len(V)))  # the weights of each term, then its spreads
+            for i, (m, d) in enumerate(zip(maxima, deviations, strict=True)):
+                rows[i] = m.weights
+                np.multiply(m.weights, d, out=rows[k + i])
+            means = rows @ self.features
             for i, tau in enumerate(taus):
                 in_v -= means[i, :, None] * (means[i] / tau)
             in_v.flat[:: len(v) + 1] += 2 * self.ridge
@@ -158,7 +161,7 @@ class Dual:
             H[k:, k:] = in_v
             for i, (term, tau) in enumerate(zip(self.terms, taus, strict=True)):
                 H[k:, i] = H[i, k:] = -term.sign * means[k + i] / tau**2
-                H[i, i] = spreads[i] @ deviations[i] / tau**3
+                H[i, i] = rows[k + i] @ deviations[i] / tau**3
             return H
 
         return Evaluation(float(value), gradient, maxima, hessian)
@@ -313,7 +316,8 @@ def _newton_direction(hessian: Array, gradient: Array, held: list[int]) -> Array
     """
     n = len(gradient)
     scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
-    H = hessian * scale * scale[:, None]
+    H = hessian * scale
+    H *= scale[:, None]
     right = -gradient * scale
     for i in held:
         H[i] = H[:, i] = right[i] = 0.0
