@@ -12,6 +12,7 @@ from selfpaced.store.success_course import course_of_success
 from selfpaced.types import Record
 
 SOLVED = 0.8  # success rate on the target from which a run has no findings
+MORE_SAMPLES = "more samples per update (n_samples, buffer_size)"  # a cure
 FEW = 10.0  # effective samples below which an update has too few
 NARROW = 1e-3  # share of the first standard deviation below which a policy counts as collapsed
 FEW_MOVES = 3  # moves of the contexts that are needed to judge what moving costs
@@ -169,8 +170,7 @@ def _starved(records: list[Record]) -> Finding | None:
                 "starved",
                 f"half of the checked updates of the {of} use fewer than "
                 f"{np.median(values):.1f} effective samples",
-                "more samples per update (n_samples), a longer buffer (buffer_size), or a "
-                "smaller epsilon",
+                f"{MORE_SAMPLES}, or a smaller epsilon",
             )
     return None
 
@@ -218,13 +218,13 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     # With a reward_threshold, what is mastered differs from what succeeds.
     judged = flags and np.allclose(mastered, success, equal_nan=True)
     share = f"{rate} succeeded there" if judged else f"{rate} was mastered there, by its rewards"
-    to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
+    to_try = f"a target that can be solved, {MORE_SAMPLES}, or more iterations"
     if not (column(records, "move") > 0).any():
         return Finding(
             "unreachable",
             f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
-            "more samples per update (n_samples), easier initial contexts, a reward that grows "
-            f"before success{threshold}",
+            f"{MORE_SAMPLES}, easier initial contexts, a reward that grows before success"
+            f"{threshold}",
         )
     if kl[-1] < ARRIVED:
         return Finding(
@@ -256,6 +256,6 @@ def _stuck(records: list[Record], third: int, share: str) -> Finding | None:
         f"since iteration {iteration} hardly any contexts are mastered: in the last third {share}, "
         f"{kl[-1]:.3g} nats from the target, while the policy's entropy went from "
         f"{entropy[-third]:.3g} to {entropy[-1]:.3g} nats",
-        "more samples per update (n_samples), easier initial contexts, or another seed; a policy "
+        f"{MORE_SAMPLES}, easier initial contexts, or another seed; a policy "
         "that narrows without succeeding more often has committed to a way that closes",
     )
