@@ -14,8 +14,9 @@ from selfpaced.tasks.mujoco import camera
 camera.prepare_offscreen()  # before a test imports MuJoCo
 
 # Worker processes of tests are forked from one server, and whoever starts it decides what it has
-# loaded. With both of these no worker imports anything for itself, whichever test comes first.
-local.PRELOADED.append("stable_baselines3.common.vec_env.subproc_vec_env")
+# loaded. With all of these no worker imports anything for itself, whichever test comes first.
+# What is not installed is left out. torch loads its compiler with the first optimiser.
+local.PRELOADED += ["stable_baselines3.common.vec_env.subproc_vec_env", "torch._dynamo"]
 multiprocessing.set_forkserver_preload(local.PRELOADED)
 
 # CI judges a change, not luck; elsewhere Hypothesis goes on searching for new examples.

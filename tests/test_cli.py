@@ -9,6 +9,7 @@ import re
 import resource
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -165,7 +166,7 @@ def test_watch_films_a_rollout(store, tmp_path, capsys):
     count, seconds = imageio_ffmpeg.count_frames_and_secs(str(film))
     assert count == 101
     assert seconds == pytest.approx(101 / 25, abs=0.05)
-    pictures = list(film_of(run))
+    pictures = list(islice(film_of(run), 10))
     assert {picture.shape for picture in pictures} == {(480, 640, 3)}
     assert (pictures[0] != pictures[-1]).any()  # something moves
     assert film.with_suffix(".png").stat().st_size > 5000
