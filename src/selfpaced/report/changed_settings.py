@@ -78,12 +78,13 @@ def _changes(stored: Any, expected: Any, whose: str, path: str = "") -> Iterator
 
 def _typed(stored: Any, expected: Any) -> Any:
     """`stored`, where every part of another type than in `expected` is replaced by that type."""
-    if not isinstance(stored, dict) or not isinstance(expected, dict):
-        return stored
-    mine, theirs = cast(dict[str, Any], stored), cast(dict[str, Any], expected)
-    if mine.get("type") != theirs.get("type"):
-        return {**theirs, "type": mine.get("type")}
-    return {key: _typed(value, theirs.get(key)) for key, value in mine.items()}
+    whole: Any = stored
+    if isinstance(stored, dict) and isinstance(expected, dict):
+        mine, theirs = cast(dict[str, Any], stored), cast(dict[str, Any], expected)
+        if mine.get("type") != theirs.get("type"):
+            return {**theirs, "type": mine.get("type")}
+        return {key: _typed(value, theirs.get(key)) for key, value in mine.items()}
+    return whole
 
 
 def _short(value: Any) -> str:
