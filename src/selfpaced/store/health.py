@@ -3,6 +3,8 @@
 The kinds of trouble are listed in `Finding`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from selfpaced.maths.mastery_rule import MOVES
@@ -32,11 +34,17 @@ def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
     summary: list[tuple[str, Finding]] = []
     for members in kinds.values():
         seed, first = members[0]
-        seeds = ", ".join(str(s) for s, _ in members[:SHOWN_SEEDS])
-        rest = f" and {len(members) - SHOWN_SEEDS} more" if len(members) > SHOWN_SEEDS else ""
-        who = f"seed {seed}" if len(members) == 1 else f"seeds {seeds}{rest}; for seed {seed}"
-        summary.append((who, first))
+        who = seeds_in_words([seed for seed, _ in members])
+        summary.append((who if len(members) == 1 else f"{who}; for seed {seed}", first))
     return summary
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Such as "seed 3" or "seeds 0, 1, 2"; of many seeds the first ones and how many follow."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    rest = f" and {len(seeds) - SHOWN_SEEDS} more" if len(seeds) > SHOWN_SEEDS else ""
+    return f"seeds {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{rest}"
 
 
 def findings(
@@ -118,7 +126,9 @@ def _stalled(records: list[Record]) -> Finding | None:
         "stalled",
         f"the KL to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} in the last third, "
         f"while {rate:.0%} of the rollouts on the current contexts succeeded",
-        "a larger zeta or alpha_max, which weigh the target more, or a higher variance floor",
+        "a larger zeta or alpha_max, which weigh the target more, or a higher variance floor"
+        if "alpha" in records[-1]
+        else "a lower threshold, above which the teacher moves on, or larger steps (epsilon)",
     )
 
 

@@ -97,8 +97,8 @@ def check_kl_bounds(config: Algorithm, records: Sequence[Mapping[str, Any]]) -> 
 
     The realised KLs of policy and contexts, `kl_policy` and `kl_contexts`, count together. With
     `Mastery` epsilon bounds the policy alone (its `search_epsilon` during the search), and the step
-    of its rule bounds KL(new || old) of the contexts. Updates after which a floor raised a variance or an entropy are left out, for the
-    floor goes before the bound.
+    of its rule bounds KL(new || old) of the contexts. Updates after which a floor raised a variance
+    or an entropy are left out, for the floor goes before the bound.
 
     >>> from selfpaced import CREPS
     >>> from selfpaced.testing import check_kl_bounds
