@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from selfpaced.deep.gym_task import GymTask
-from selfpaced.deep.ppo import PPO
+from selfpaced.deep.stepwise_ppo import StepwisePPO
 from selfpaced.experiments.experiment import Experiment
 from selfpaced.experiments.optional_packages import require
 from selfpaced.maths.gaussian import Gaussian
@@ -29,8 +29,7 @@ EVERYWHERE: dict[str, TeacherConfig] = {
     "uniform": TEACHERS["uniform"],
     "none": FixedTeacher(),  # all factors are 1: the robot as it was made
 }
-DEFAULTS = PPO(
-    environment=PLACE,
+DEFAULTS = StepwisePPO(
     environments=16,
     steps=160,
     minibatches=10,  # of 256 steps: fewer and larger ones than by default, which costs less
@@ -40,8 +39,9 @@ DEFAULTS = PPO(
     gae_lambda=0.95,
     entropy_weight=0.01,  # 0 by default, which gives up early where rewards are rare
     learning_rate=1e-3,  # 3e-4 by default, for more and smaller minibatches
-    n_samples=32,  # one update per iteration
-    buffer_size=1,
+    value_weight=0.5,
+    max_gradient_norm=0.5,
+    normalise=True,
 )
 
 LONG = replace(  # for episodes of up to a thousand steps
@@ -50,16 +50,14 @@ LONG = replace(  # for episodes of up to a thousand steps
     steps=1000,
     minibatches=40,  # of 200 steps
     learning_rate=3e-4,
-    n_samples=8,
 )
 
 
-def with_teachers(ppo: PPO, name: str, teachers: Mapping[str, TeacherConfig]) -> dict[str, PPO]:
-    """`ppo` in the environment `name` with each of the `teachers`."""
-    return {
-        key: replace(ppo, environment=PLACE + name, teacher=teacher)
-        for key, teacher in teachers.items()
-    }
+def with_teachers(
+    ppo: StepwisePPO, teachers: Mapping[str, TeacherConfig]
+) -> dict[str, StepwisePPO]:
+    """`ppo` with each of the `teachers`."""
+    return {name: replace(ppo, teacher=teacher) for name, teacher in teachers.items()}
 
 
 def rooms_problem() -> Problem:
@@ -73,7 +71,7 @@ MULTI_ROOM = Experiment(
     name="minigrid-rooms",
     title="MiniGrid MultiRoom, PPO",
     problem=rooms_problem,
-    algorithms=with_teachers(DEFAULTS, "MultiRoom-v0", TO_A_TARGET),
+    algorithms=with_teachers(DEFAULTS, TO_A_TARGET),
     iterations=100,  # of 2,560 steps: 256,000 steps
     measure_rollouts=50,
     final_rollouts=200,
@@ -93,8 +91,7 @@ CROSSINGS = Experiment(
     title="MiniGrid crossings, PPO",
     problem=crossings_problem,
     algorithms=with_teachers(
-        replace(DEFAULTS, steps=324, minibatches=18, n_samples=16),  # of 288 steps
-        "Crossings-v0",
+        replace(DEFAULTS, steps=324, minibatches=18),  # of 288 steps
         TO_A_TARGET,
     ),
     iterations=60,  # of 5,184 steps: 311,000 steps
@@ -117,7 +114,6 @@ LANDER = Experiment(
     problem=lander_problem,
     algorithms=with_teachers(
         replace(LONG, gamma=0.999, gae_lambda=0.98),  # a landing pays after hundreds of steps
-        "WindyLander-v0",
         TO_A_TARGET,
     ),
     iterations=75,  # of 8,000 steps: 600,000 steps
@@ -141,7 +137,6 @@ HOPPER = Experiment(
     problem=hopper_problem,
     algorithms=with_teachers(
         replace(LONG, epochs=10, entropy_weight=0.0),
-        "RandomHopper-v0",
         EVERYWHERE,
     ),
     iterations=75,  # of 8,000 steps: 600,000 steps
