@@ -15,9 +15,11 @@ import numpy as np
 from minigrid.core.constants import COLOR_TO_IDX, DIR_TO_VEC, OBJECT_TO_IDX
 from minigrid.minigrid_env import MiniGridEnv
 
-EMPTY = (OBJECT_TO_IDX["empty"], 0, 0)
-UNSEEN = (0, 0, 0)
-OUTSIDE = (OBJECT_TO_IDX["wall"], COLOR_TO_IDX["grey"], 0)  # of what lies beyond the world
+Code = tuple[int, int, int]
+"""MiniGrid's numbers of a square's object, colour and state."""
+EMPTY: Code = (OBJECT_TO_IDX["empty"], 0, 0)
+UNSEEN: Code = (0, 0, 0)
+OUTSIDE: Code = (OBJECT_TO_IDX["wall"], COLOR_TO_IDX["grey"], 0)  # of what lies beyond the world
 
 
 class QuickView(MiniGridEnv):
