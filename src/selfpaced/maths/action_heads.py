@@ -108,11 +108,8 @@ class GaussianHead:
 class CategoricalHead:
     """One of k actions, a ~ exp(f_a(s)) / sum_b exp(f_b(s)), for the network's scores f(s)."""
 
-    deviations = 0
-    columns = 1
-
     def __init__(self, count: int) -> None:
-        self.outputs = count
+        self.outputs, self.deviations, self.columns = count, 0, 1
 
     def __repr__(self) -> str:
         return f"CategoricalHead({self.outputs})"
