@@ -137,7 +137,7 @@ HOPPER = Experiment(
         EVERYWHERE,
     ),
     iterations=200,  # of 2,048 steps: 410,000 steps
-    measure_rollouts=5,
+    measure_rollouts=3,
     final_rollouts=100,
 )
 
