@@ -20,14 +20,17 @@ DOCUMENT, RESULTS = Path("docs/others-tasks.md"), Path("results")
 PLACE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 HEAD = (
     "| contexts from | seeds | success, mean and 95% interval | return, mean and 95% interval "
-    "| success minus uniform | CPU s a run |\n|---|---|---|---|---|---|\n"
+    "| success minus uniform | updates to 0.8, if it lasts | CPU s a run |\n"
+    "|---|---|---|---|---|---|---|\n"
 )
 
 
-def interval(mean: float, low: float, high: float, digits: int) -> str:
-    """A mean and its interval in words; "-" if they are not known."""
+def interval(mean: float, low: float, high: float, digits: int, seeds: int) -> str:
+    """A mean and its interval in words; "-" if it is not known, no interval of one seed."""
     if np.isnan(mean):
         return "-"
+    if seeds == 1:
+        return f"{mean:.{digits}f}"
     return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
@@ -35,16 +38,21 @@ def table(members: dict[str, Group]) -> str:
     """The table of one experiment, one line per algorithm."""
     lines = HEAD
     for name, group in members.items():
-        difference = "-"
+        difference, seeds = "-", len(group.runs)
+        digits = 2 if abs(group.reward).max() < 10 else 0
         if name != "uniform" and "uniform" in members:
-            _, *found = paired(group, members["uniform"], "target_success")
-            difference = interval(*found, digits=2)
+            pairs, *found = paired(group, members["uniform"], "target_success")
+            difference = interval(*found, digits=2, seeds=pairs)
+        first = float(np.median(group.iterations_to(0.8)))
+        if np.median(group.success) < 0.8:  # measurements on the way have few episodes
+            first = np.inf
         cells = (
             name,
-            str(len(group.runs)),
-            interval(*bootstrap(group.success), digits=2),
-            interval(*bootstrap(group.reward), digits=2 if abs(group.reward).max() < 10 else 0),
+            str(seeds),
+            interval(*bootstrap(group.success), digits=2, seeds=seeds),
+            interval(*bootstrap(group.reward), digits=digits, seeds=seeds),
             difference,
+            "never" if np.isinf(first) else f"{first:.0f}",
             f"{np.median([run.cpu_seconds for run in group.runs]):.0f}",
         )
         lines += f"| {' | '.join(cells)} |\n"

@@ -168,5 +168,5 @@ def test_bad_numbers_are_named(change, words):
 
 def test_other_tasks_are_refused():
     gate = Problem(Gate(), Gaussian([0, 0.25], np.diag([7, 0.003])))
-    with pytest.raises(ValueError, match="task must be a StepwiseTask; Gate is not"):
+    with pytest.raises(ValueError, match="task must be a StepwiseTask or a GymTask; Gate is not"):
         SMALL.start(gate, streams_of(0))

@@ -15,6 +15,7 @@ from minigrid.envs.multiroom import MultiRoomEnv
 from numpy.typing import NDArray
 
 from selfpaced.deep.contextual_env import ContextualEnv
+from selfpaced.deep.quick_view import QuickView
 from selfpaced.spaces.discrete import Categories, Integers
 from selfpaced.spaces.product import Product
 
@@ -68,6 +69,14 @@ class GridView(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._table[image[:, :, 0], image[:, :, 2]].reshape(-1)
 
 
+class QuickRooms(QuickView, MultiRoomEnv):
+    """MiniGrid's MultiRoom, whose observations take less time."""
+
+
+class QuickCrossings(QuickView, CrossingEnv):
+    """MiniGrid's Crossing, whose observations take less time."""
+
+
 def set_rooms(env: Any, context: Any) -> None:
     """Let the next world of a `MultiRoomEnv` have the number and size of rooms of `context`."""
     env.minNumRooms = env.maxNumRooms = context["rooms"]
@@ -78,7 +87,7 @@ def set_rooms(env: Any, context: Any) -> None:
 def multi_room() -> ContextualEnv:
     """MiniGrid's MultiRoom: open doors, pass rooms, reach the goal in the last one."""
     most = int(ROOMS.high[0])
-    world = GridView(MultiRoomEnv(most, most), actions=(0, 1, 2, 5))  # turn, go, open
+    world = GridView(QuickRooms(most, most), actions=(0, 1, 2, 5))  # turn, go, open
     return ContextualEnv(world, ROOMS, apply=set_rooms, success=SUCCESS)
 
 
@@ -90,5 +99,5 @@ def set_crossings(env: Any, context: Any) -> None:
 
 def crossings() -> ContextualEnv:
     """MiniGrid's Crossing: pass rows of walls, or of lava, which ends the episode."""
-    world = GridView(CrossingEnv(size=SIZE, num_crossings=1), actions=(0, 1, 2))  # turn, go
+    world = GridView(QuickCrossings(size=SIZE, num_crossings=1), actions=(0, 1, 2))  # turn, go
     return ContextualEnv(world, CROSSINGS, apply=set_crossings, success=SUCCESS)

@@ -52,6 +52,12 @@ class GymTask:
     """Which parameters of the affine controller may be tried."""
     context_names: tuple[str, ...] | None
     """A name for each dimension of a context, for figures; None for numbered ones."""
+    outputs: int
+    """The number of dimensions of an action, or of discrete actions."""
+    discrete: bool
+    """True if an action is one of a finite number."""
+    steps: int | None
+    """Steps of an episode at most; None if the environment is registered without them."""
 
     def __init__(self, environment: str, context_names: Sequence[str] | None = None) -> None:
         import gymnasium
@@ -64,8 +70,9 @@ class GymTask:
         self.context_space = first.get_wrapper_attr("bounds")
         self.context_names = checked_context_names(context_names, self.context_space.dimension)
         inputs, outputs = _sizes(environment, first.observation_space, first.action_space)
-        self._outputs = outputs
-        self._discrete = not isinstance(first.action_space, gymnasium.spaces.Box)
+        self.outputs = outputs
+        self.discrete = not isinstance(first.action_space, gymnasium.spaces.Box)
+        self.steps = None if first.spec is None else first.spec.max_episode_steps
         self.theta_space = controller_space(inputs, outputs)
 
     def __repr__(self) -> str:
@@ -98,8 +105,8 @@ class GymTask:
     def _controlled(self, contexts: Array, thetas: Array) -> tuple[Outcomes, Array]:
         """Outcomes and trajectories, every episode with its own affine controller."""
         contexts, thetas = checked_batch(self, contexts, thetas)
-        scores = affine_controllers(thetas, self._outputs)
-        if not self._discrete:
+        scores = affine_controllers(thetas, self.outputs)
+        if not self.discrete:
             return self._simulate(contexts, scores)
         return self._simulate(contexts, lambda seen, rows: scores(seen, rows).argmax(1)[:, None])
 
@@ -139,12 +146,7 @@ class GymTask:
         running = np.arange(len(rows))
         while running.size:
             observations = np.array([latest[k] for k in running], dtype=float)
-            chosen = act(observations, rows[running])
-            actions: Any = (
-                chosen[:, 0].astype(np.int64)
-                if self._discrete
-                else np.clip(chosen, -1.0, 1.0).astype(np.float32)
-            )
+            actions = self.natural_actions(act(observations, rows[running]))
             over = np.zeros(len(running), dtype=bool)
             for j, k in enumerate(running):
                 latest[k], _, ended, truncated, info = environments[k].step(actions[j])
@@ -155,12 +157,21 @@ class GymTask:
             running = running[~over]
         return returns, successes, [np.array(path, dtype=float) for path in paths]
 
-    def _environments(self, n: int) -> list[Any]:
-        """n environments; new ones are made only if there are fewer."""
+    def natural_actions(self, actions: Array) -> Any:
+        """(n, a): `actions` clipped to [-1, 1]; (n,): their numbers, if there are finitely many."""
+        if self.discrete:
+            return actions[:, 0].astype(np.int64)
+        return np.clip(actions, -1.0, 1.0).astype(np.float32)
+
+    def new_environments(self, n: int) -> list[Any]:
+        """n environments in which nothing has happened yet."""
         from selfpaced.deep.contextual_env import make_contextual
 
-        while len(self._made) < n:
-            self._made.append(make_contextual(self.name))
+        return [make_contextual(self.name) for _ in range(n)]
+
+    def _environments(self, n: int) -> list[Any]:
+        """n environments; new ones are made only if there are fewer."""
+        self._made += self.new_environments(max(n - len(self._made), 0))
         return self._made[:n]
 
 

@@ -1,23 +1,22 @@
-"""PPO (Schulman et al., 2017) on stepwise tasks, with any teacher, in NumPy alone."""
+"""PPO (Schulman et al., 2017) on tasks with steps, with any teacher, in NumPy alone."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from selfpaced.deep.stepwise_training import StepwiseTraining
-from selfpaced.maths.arrays import check_at_least, check_positive
+from selfpaced.deep.gym_task import GymTask
+from selfpaced.deep.stepwise_training import StepwiseTraining, checked_with_steps
+from selfpaced.maths.action_heads import ActionHead, CategoricalHead, GaussianHead
+from selfpaced.maths.arrays import Array, BoolArray, check_at_least, check_positive
 from selfpaced.maths.blas import one_blas_thread
-from selfpaced.maths.network import NetworkPolicy
+from selfpaced.maths.categorical_network import CategoricalNetworkPolicy
+from selfpaced.maths.network import CLIP, EPSILON, NetworkPolicy
 from selfpaced.maths.perceptron import Adam, Floats, Perceptron
-from selfpaced.maths.policy_gradient import (
-    Surrogate,
-    generalised_advantages,
-    log_probabilities,
-    mean_kl,
-    surrogate,
-)
+from selfpaced.maths.policy_gradient import Surrogate, generalised_advantages
 from selfpaced.maths.randomness import Streams, generator_state, restored_generator
+from selfpaced.maths.running_moments import RunningMoments
+from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.teachers.target import TargetTeacher
 from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
 
@@ -26,12 +25,13 @@ POLICY_GAIN, VALUE_GAIN = 0.01, 1.0  # of the last layers at first, as in Stable
 
 @dataclass(frozen=True, kw_only=True)
 class StepwisePPO:
-    """PPO on contexts that a teacher chooses, for tasks that are a `StepwiseTask`.
+    """PPO on contexts that a teacher chooses, for tasks that are a `StepwiseTask` or a `GymTask`.
 
-    It computes what Stable-Baselines3's PPO does, with one call of the task for all environments
-    and without torch. An iteration is one update. Episodes go on across updates, and a state holds
-    them as they are. The policy acts in the units of the task: its first standard deviation is 1,
-    whatever the largest action is, and observations are not normalised.
+    It computes what Stable-Baselines3's PPO does, without torch. An iteration is one update.
+    Episodes go on across updates. A state holds those of a `StepwiseTask` as they are, and the
+    actions of those of a `GymTask`, which are played again when a training continues. The policy
+    acts in the units of the task: its first standard deviation is 1, whatever the largest action
+    is. Discrete actions are drawn from a softmax.
 
     >>> from selfpaced import Gaussian, Problem, StepwisePPO, train
     >>> from selfpaced.tasks.contextual_pointmass import ContextualPointMass
@@ -66,6 +66,12 @@ class StepwisePPO:
     """Largest norm of a gradient; longer ones are scaled down. None: no bound."""
     target_kl: float | None = None
     """An update ends once the KL from the policy before it exceeds this, in nats. None: never."""
+    normalise: bool = False
+    """True to divide observations and rewards by their standard deviations, as they become known.
+
+    Observations lose their mean, too, and are those of all updates before. Rewards are divided by
+    the standard deviation of the discounted sum of the rewards so far in an episode.
+    """
     teacher: TeacherConfig = field(default_factory=TargetTeacher)
     """What chooses the contexts."""
 
@@ -94,18 +100,19 @@ class StepwisePPO:
         return StepwisePPOTraining(self, problem, streams)
 
 
-class StepwisePPOTraining(StepwiseTraining):
+class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
     """`StepwisePPO` between two updates."""
 
     def __init__(self, config: StepwisePPO, problem: Problem, streams: Streams) -> None:
-        super().__init__(config.teacher, problem, config.environments, streams)
+        task = checked_with_steps(problem.task)
+        super().__init__(config.teacher, problem, task, config.environments, streams)
         self._config, self._rng, self._updates = config, streams.learn, 0
-        inputs, outputs = self._task.observation_space.dimension, self._task.action_dimension
-        self._actor = Perceptron((inputs, *config.hidden, outputs))
-        self._critic = Perceptron((inputs, *config.hidden, 1))
+        self._head, self._inputs = _head_for(task), self._episodes.observe().shape[1]
+        self._actor = Perceptron((self._inputs, *config.hidden, self._head.outputs))
+        self._critic = Perceptron((self._inputs, *config.hidden, 1))
         # One array holds all: policy, value function, logarithms of the standard deviations.
         split = np.cumsum([self._actor.count, self._critic.count])
-        self._parameters = np.zeros(split[1] + outputs, dtype=np.float32)
+        self._parameters = np.zeros(split[1] + self._head.deviations, dtype=np.float32)
         self._gradient = np.zeros_like(self._parameters)
         actor, critic, self._log_std = np.split(self._parameters, split)
         actor[:] = self._actor.initial(self._rng, POLICY_GAIN)
@@ -116,6 +123,9 @@ class StepwisePPOTraining(StepwiseTraining):
         self._by_actor = self._actor.layers(by_actor)
         self._by_critic = self._critic.layers(by_critic)
         self._adam = Adam(len(self._parameters))
+        # They stay at 0 and 1 unless `normalise` is true.
+        self._observed, self._returned = RunningMoments(self._inputs), RunningMoments(1)
+        self._discounted = np.zeros(config.environments)  # rewards so far in each episode
 
     @property
     def _steps(self) -> int:
@@ -134,56 +144,75 @@ class StepwisePPOTraining(StepwiseTraining):
         """(n,): the value function V at `observations` (n, o)."""
         return Perceptron.outputs_of(self._critic_layers, observations)[-1][:, 0]
 
+    def _seen(self, observations: Array) -> Floats:
+        """(n, o): `observations` as the networks see them."""
+        if self._config.normalise:
+            return self._observed.normalised(observations)
+        return observations.astype(np.float32)
+
     def _collected(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Observations, actions, their means, advantages and returns, row by row."""
-        config, n = self._config, self._config.environments
+        """Observations, actions, outputs of the policy, advantages and returns, row by row."""
+        config, head, n = self._config, self._head, self._config.environments
         shape = (config.steps, n)
-        inputs, outputs = self._task.observation_space.dimension, self._task.action_dimension
-        observations = np.zeros((*shape, inputs), dtype=np.float32)
-        actions = np.zeros((*shape, outputs), dtype=np.float32)
-        means = np.zeros_like(actions)
-        rewards, values = np.zeros((2, *shape), dtype=np.float32)
+        observed = np.zeros((*shape, self._inputs))
+        seen = np.zeros(observed.shape, dtype=np.float32)
+        actions = np.zeros((*shape, head.columns), dtype=np.float32)
+        outputs = np.zeros((*shape, head.outputs), dtype=np.float32)
+        rewards, values, beyond = np.zeros((3, *shape), dtype=np.float32)
         over = np.zeros(shape, dtype=bool)
-        noise = self._rng.standard_normal(actions.shape, dtype=np.float32)
-        deviation = np.exp(self._log_std)
-        seen = self._episodes.observe().astype(np.float32)
+        noise = head.noise(self._rng, shape)
         for t in range(config.steps):
-            observations[t] = seen
-            means[t] = Perceptron.outputs_of(self._actor_layers, seen)[-1]
-            actions[t] = means[t] + deviation * noise[t]
+            observed[t] = self._episodes.observe()
+            seen[t] = self._seen(observed[t])
+            outputs[t] = Perceptron.outputs_of(self._actor_layers, seen[t])[-1]
+            actions[t] = head.actions(outputs[t], self._log_std, noise[t])
             step = self._episodes.step(actions[t].astype(float))
             rewards[t], over[t] = step.rewards, step.over
             if step.truncated.any():  # the value of what would have followed is part of the return
-                last = step.observations[step.truncated].astype(np.float32)
-                rewards[t, step.truncated] += np.float32(config.gamma) * self._values(last)
-            seen = self._episodes.observe().astype(np.float32)
-        flat = observations.reshape(-1, inputs)
+                last = self._seen(step.observations[step.truncated])
+                beyond[t, step.truncated] = np.float32(config.gamma) * self._values(last)
+        flat = seen.reshape(-1, self._inputs)
         values[:] = self._values(flat).reshape(shape)
+        following = self._values(self._seen(self._episodes.observe()))
+        if config.normalise:  # the policy acted with the old moments, so new ones wait until here
+            rewards = self._scaled(rewards, over)
+            self._observed.add(observed.reshape(-1, self._inputs))
         advantages = generalised_advantages(
-            rewards, values, self._values(seen), over, config.gamma, config.gae_lambda
+            rewards + beyond, values, following, over, config.gamma, config.gae_lambda
         )
-        flat_actions = actions.reshape(-1, outputs)
         returns = (advantages + values).reshape(-1)
-        return flat, flat_actions, means.reshape(-1, outputs), advantages.reshape(-1), returns
+        columns = actions.reshape(-1, head.columns), outputs.reshape(-1, head.outputs)
+        return flat, *columns, advantages.reshape(-1), returns
+
+    def _scaled(self, rewards: Floats, over: BoolArray) -> Floats:
+        """(T, n): rewards by the standard deviation of their discounted sums in episodes so far."""
+        sums = np.zeros(rewards.shape)
+        for t in range(len(rewards)):
+            self._discounted = self._config.gamma * self._discounted + rewards[t]
+            sums[t] = self._discounted
+            self._discounted[over[t]] = 0.0
+        self._returned.add(sums.reshape(-1, 1))
+        scaled = rewards / np.sqrt(self._returned.variance[0] + EPSILON)
+        return np.clip(scaled, -CLIP, CLIP).astype(np.float32)
 
     def _improve(
-        self, seen: Floats, actions: Floats, means: Floats, advantages: Floats, returns: Floats
+        self, seen: Floats, actions: Floats, outputs: Floats, advantages: Floats, returns: Floats
     ) -> dict[str, float]:
         """Epochs of minibatches, as in Stable-Baselines3; return the metrics of the last epoch."""
         config, size = self._config, len(seen) // self._config.minibatches
         before = self._values(seen)
         unexplained = float(np.var(returns - before) / max(float(np.var(returns)), 1e-30))
         log_std = self._log_std.copy()  # before the update
-        known = log_probabilities(actions, means, log_std)
+        known = self._head.log_probabilities(actions, outputs, log_std)
         clipped, kls = list[float](), list[float]()
         for epoch in range(config.epochs):
             order = self._rng.permutation(len(seen))
-            columns = [a[order] for a in (seen, actions, known, advantages, returns, means)]
+            columns = [a[order] for a in (seen, actions, known, advantages, returns, outputs)]
             for k in range(0, len(seen), size):
-                *parts, old_means = (column[k : k + size] for column in columns)
-                found, new_means = self._gradients(*parts)
+                *parts, old = (column[k : k + size] for column in columns)
+                found, new = self._gradients(*parts)
                 if config.target_kl is not None or epoch == config.epochs - 1:
-                    kls.append(mean_kl(old_means, log_std, new_means, self._log_std))
+                    kls.append(self._head.mean_kl(old, log_std, new, self._log_std))
                     clipped.append(found.clipped)
                 if config.target_kl is not None and kls[-1] > config.target_kl:
                     break
@@ -204,35 +233,37 @@ class StepwisePPOTraining(StepwiseTraining):
     def _gradients(
         self, seen: Floats, actions: Floats, known: Floats, advantages: Floats, returns: Floats
     ) -> tuple[Surrogate, Floats]:
-        """Write the gradient of a minibatch's loss; return the policy's part, and its means."""
+        """Write the gradient of a minibatch's loss; return the policy's part, and its outputs."""
         config = self._config
         outputs = Perceptron.outputs_of(self._actor_layers, seen)
         centred = advantages - advantages.sum() / np.float32(len(seen))
         spread = np.sqrt(centred @ centred / np.float32(len(seen) - 1))
         scaled = centred / (spread + np.float32(1e-8))
-        means = outputs[-1]
-        found = surrogate(actions, means, self._log_std, known, scaled, config.clip)
+        chosen = outputs[-1]
+        found = self._head.surrogate(
+            actions, chosen, self._log_std, known, scaled, config.clip, config.entropy_weight
+        )
         Perceptron.add_gradient(self._actor_layers, self._by_actor, outputs, found.by_means)
-        # The entropy is the sum of the logarithms, but for a constant.
-        self._by_log_std[:] = found.by_log_std - np.float32(config.entropy_weight)
+        self._by_log_std[:] = found.by_log_std
         outputs = Perceptron.outputs_of(self._critic_layers, seen)
         error = outputs[-1] - returns[:, None]
         error *= np.float32(2.0 * config.value_weight / len(seen))
         Perceptron.add_gradient(self._critic_layers, self._by_critic, outputs, error)
-        return found, means
+        return found, chosen
 
     @property
     def policy(self) -> NetworkPolicy:
         """The policy learned so far."""
-        inputs = self._task.observation_space.dimension
-        return NetworkPolicy(
+        task, normalised = self._task, self._config.normalise
+        discrete = isinstance(self._head, CategoricalHead)
+        return (CategoricalNetworkPolicy if discrete else NetworkPolicy)(
             weights=tuple(weights.astype(float) for weights, _ in self._actor_layers),
             biases=tuple(biases.astype(float) for _, biases in self._actor_layers),
             std=np.exp(self._log_std.astype(float)),
-            observation_mean=np.zeros(inputs),
-            observation_variance=np.ones(inputs),
-            observation_clip=np.inf,
-            action_limit=self._task.action_limit,
+            observation_mean=self._observed.mean.copy(),
+            observation_variance=self._observed.variance.copy(),
+            observation_clip=CLIP if normalised else np.inf,
+            action_limit=1.0 if isinstance(task, GymTask) else task.action_limit,
         )
 
     def state(self) -> State:
@@ -244,6 +275,14 @@ class StepwisePPOTraining(StepwiseTraining):
             "adam_steps": np.array(self._adam.steps),
             "rng": generator_state(self._rng),
             **prefixed("episodes.", self._episodes.state()),
+            **(self._moments_state() if self._config.normalise else {}),
+        }
+
+    def _moments_state(self) -> State:
+        return {
+            "discounted": self._discounted.copy(),
+            **prefixed("observed.", self._observed.state()),
+            **prefixed("returned.", self._returned.state()),
         }
 
     def restore(self, state: State) -> None:
@@ -254,3 +293,14 @@ class StepwisePPOTraining(StepwiseTraining):
         self._adam.steps = int(state["adam_steps"])
         self._rng = restored_generator(state["rng"])
         self._episodes.restore(part_of(state, "episodes."))
+        if self._config.normalise:
+            self._discounted = np.array(state["discounted"])
+            self._observed.restore(part_of(state, "observed."))
+            self._returned.restore(part_of(state, "returned."))
+
+
+def _head_for(task: StepwiseTask | GymTask) -> ActionHead:
+    """The kind of actions that `task` takes."""
+    if not isinstance(task, GymTask):
+        return GaussianHead(task.action_dimension)
+    return CategoricalHead(task.outputs) if task.discrete else GaussianHead(task.outputs)

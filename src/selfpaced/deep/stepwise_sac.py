@@ -11,11 +11,12 @@ import numpy as np
 
 from selfpaced.deep.adam_state import adam_tensors, begin_adam
 from selfpaced.deep.global_random_state import GlobalGenerators
-from selfpaced.deep.stepwise_training import StepwiseTraining
+from selfpaced.deep.stepwise_training import StepwiseTraining, checked_stepwise
 from selfpaced.maths.arrays import Array, check_at_least, check_positive
 from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.squashed_network import SquashedNetworkPolicy
+from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.teachers.target import TargetTeacher
 from selfpaced.teachers.torch_threads import one_torch_thread
 from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
@@ -82,7 +83,7 @@ class StepwiseSAC:
         return StepwiseSACTraining(self, problem, streams)
 
 
-class StepwiseSACTraining(StepwiseTraining):
+class StepwiseSACTraining(StepwiseTraining[StepwiseTask]):
     """`StepwiseSAC` between two iterations."""
 
     def __init__(self, config: StepwiseSAC, problem: Problem, streams: Streams) -> None:
@@ -90,7 +91,8 @@ class StepwiseSACTraining(StepwiseTraining):
 
         from selfpaced.deep.sac_model import make_sac
 
-        super().__init__(config.teacher, problem, config.environments, streams)
+        task = checked_stepwise(problem.task)
+        super().__init__(config.teacher, problem, task, config.environments, streams)
         self._config, self._torch = config, torch
         self._random = GlobalGenerators(torch, streams.learn)
         self._moves = 0  # steps of each environment

@@ -3,52 +3,31 @@
 They can be saved in the middle of an episode, because all of their state is in arrays.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from selfpaced.deep.curriculum import Curriculum
 from selfpaced.deep.stepwise_episodes import StepwiseEpisodes
+from selfpaced.deep.taught_batch import TaughtBatch, TaughtStep
 from selfpaced.maths.arrays import Array, BoolArray, IntArray
 from selfpaced.maths.randomness import generator_state, restored_generator
 from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.types import State, part_of, prefixed
 
 
-class TaughtStep(NamedTuple):
-    """What one step of every episode led to, one entry per episode."""
-
-    rewards: Array
-    """(n,): the reward of the step."""
-    over: BoolArray
-    """(n,): True where the episode is over, so that a new one has begun."""
-    truncated: BoolArray
-    """(n,): True where the time limit ended the episode, and nothing else did."""
-    observations: Array
-    """(n, o): what is observed after the step, and before new episodes begin."""
-
-
-class TaughtEpisodes:
+class TaughtEpisodes(TaughtBatch):
     """n episodes at contexts of a curriculum. Those that are over are followed by new ones.
 
     `rng` draws the noise of the task.
     """
 
-    curriculum: Curriculum
-    """The teacher, and the contexts that it has handed out."""
-    finished: list[tuple[float, float, int]]
-    """Sum of the rewards, success and length of each episode since `forget_finished`."""
-    finished_contexts: list[Array]
-    """(d,): the context of each of them."""
-
     def __init__(
         self, task: StepwiseTask, n: int, curriculum: Curriculum, rng: np.random.Generator
     ) -> None:
-        self.curriculum, self._task = curriculum, task
+        super().__init__(curriculum)
+        self._task = task
         self._episodes = StepwiseEpisodes(task, n, rng)
         self._steps = np.zeros(n, dtype=np.int64)  # of each episode so far
         self._sums, self._returns = np.zeros((2, n))  # of its rewards, as they are and discounted
-        self.forget_finished()
         rows = np.arange(n)
         self._episodes.begin(rows, curriculum.next_contexts(rows))
 
@@ -77,32 +56,15 @@ class TaughtEpisodes:
         """Tell the teacher of the episodes `rows` (k,), and begin others there."""
         contexts = self._episodes.contexts[rows]
         successes = solved[rows].astype(float)
-        columns = self._sums[rows].tolist(), successes.tolist(), self._steps[rows].tolist()
-        self.finished += zip(*columns, strict=True)
-        self.finished_contexts += list(contexts)
+        self._note_finished(contexts, self._sums[rows], successes, self._steps[rows])
         self.curriculum.finished(rows, self._returns[rows], successes)
         self._episodes.begin(rows, self.curriculum.next_contexts(rows))
         self._steps[rows], self._sums[rows], self._returns[rows] = 0, 0.0, 0.0
 
-    def forget_finished(self) -> None:
-        """Forget the episodes that are listed as finished."""
-        self.finished, self.finished_contexts = [], []
-
     @property
-    def contexts(self) -> Array:
-        """(k, d): contexts of the episodes that are listed as finished; of all if none is."""
-        return np.array(self.finished_contexts or self._episodes.contexts)
-
-    def metrics(self) -> dict[str, float]:
-        """Success rate, reward per step and length of the finished episodes; nan if none is."""
-        if not self.finished:
-            return {"success": np.nan, "step_reward": np.nan, "episode_steps": np.nan}
-        sums, successes, steps = np.array(self.finished).T
-        return {
-            "success": float(successes.mean()),
-            "step_reward": float(sums.sum() / steps.sum()),
-            "episode_steps": float(steps.mean()),
-        }
+    def current_contexts(self) -> Array:
+        """(n, d): the context of each episode."""
+        return self._episodes.contexts
 
     def state(self) -> State:
         """Everything that later steps depend on, as plain arrays."""

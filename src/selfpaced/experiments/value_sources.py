@@ -57,7 +57,7 @@ SOURCES = {  # by the class of the configuration, and the name of the field
     "StepwisePPO": {
         **dict.fromkeys(("minibatches", "epochs", "hidden", "gamma", "gae_lambda"), PROGRAM),
         **dict.fromkeys(("entropy_weight", "learning_rate", "clip", "value_weight"), PROGRAM),
-        "max_gradient_norm": PROGRAM,
+        **dict.fromkeys(("max_gradient_norm", "normalise"), PROGRAM),
         # Together they are the authors' number of steps per update, in one environment.
         **dict.fromkeys(
             ("environments", "steps"),

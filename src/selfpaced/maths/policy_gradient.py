@@ -25,9 +25,9 @@ class Surrogate(NamedTuple):
     """PPO's clipped objective on a minibatch, and its gradients."""
 
     by_means: Floats
-    """(n, d): the gradient of the loss in the means of the actions."""
+    """(n, d): the gradient of the loss in the means of the actions, or in their scores."""
     by_log_std: Floats
-    """(d,): the gradient of the loss in the logarithms of the standard deviations."""
+    """(d,): the gradient of the loss in the logarithms of the standard deviations, if any."""
     ratios: Floats
     """(n,): r_i."""
     terms: Floats
@@ -54,25 +54,31 @@ def surrogate(
     advantages: Floats,
     clip: float,
 ) -> Surrogate:
-    """PPO's loss with the ratios r_i = pi(a_i | s_i) / pi_old(a_i | s_i) and c = `clip`.
-
-    A sample has no gradient where its ratio has left [1 - c, 1 + c] in the direction that its
-    advantage A_i asks for.
-    """
+    """PPO's loss of a Gaussian policy with the ratios r_i = pi(a_i | s_i) / pi_old(a_i | s_i)."""
     deviation = np.exp(log_std)
     z = (actions - means) / deviation
-    ratio = np.exp(_log_density(z, log_std) - old_log_probabilities)
-    bounded = np.minimum(np.maximum(ratio, 1.0 - clip), 1.0 + clip)
-    free, held = ratio * advantages, bounded * advantages
-    by_log_ratio = np.where(free <= held, free, 0.0) / free.dtype.type(-len(free))
+    ratios = np.exp(_log_density(z, log_std) - old_log_probabilities)
+    by_log_ratio, terms = clipped_terms(ratios, advantages, clip)
     pulled = by_log_ratio[:, None] * z
     return Surrogate(
         by_means=pulled / deviation,
         by_log_std=np.einsum("ij,ij->j", pulled, z) - by_log_ratio.sum(),
-        ratios=ratio,
-        terms=np.minimum(free, held),
+        ratios=ratios,
+        terms=terms,
         clip=clip,
     )
+
+
+def clipped_terms(ratios: Floats, advantages: Floats, clip: float) -> tuple[Floats, Floats]:
+    """(n,) each: the gradient of PPO's loss in the log-ratios, and the `Surrogate.terms`.
+
+    A sample has no gradient where its ratio has left [1 - c, 1 + c], c = `clip`, in the direction
+    that its advantage A_i asks for.
+    """
+    bounded = np.minimum(np.maximum(ratios, 1.0 - clip), 1.0 + clip)
+    free, held = ratios * advantages, bounded * advantages
+    by_log_ratio = np.where(free <= held, free, 0.0) / free.dtype.type(-len(free))
+    return by_log_ratio, np.minimum(free, held)
 
 
 def mean_kl(old_means: Floats, old_log_std: Floats, means: Floats, log_std: Floats) -> float:

@@ -31,6 +31,7 @@ def chapters_of(
     there = [path for path in paths if path.exists()]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # of packages that a task loads
         runs = stored_runs(*there)
         known = infos(runs, *there)
         unfinished = _unfinished(there)

@@ -31,6 +31,7 @@ COLOURS = {
     "doraemon": "#CC6677",
     "uniform": "#AAAAAA",
     "target": "#222222",
+    "none": "#DDCC77",
 }
 OTHER = (  # colours for algorithms that are not listed above
     *("#444444", "#8C6D31", "#7B4173", "#637939", "#C0392B", "#3182BD", "#E6550D", "#1B9E9E"),
@@ -55,6 +56,7 @@ NAMES = {  # what figures and tables call an algorithm
     "doraemon": "DORAEMON",
     "uniform": "uniform contexts",
     "target": "target alone",
+    "none": "one context",
 }
 HEALTH = {  # metrics that tell how a curriculum does, and the titles of their panels
     "success": "success on current contexts",

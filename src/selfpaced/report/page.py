@@ -295,7 +295,7 @@ def slider(group: Group, info: ExperimentInfo) -> str:
     for k, (target, contexts) in enumerate(zip(targets, now, strict=True)):
         words = f"right: {labels[0]}; up: {labels[1]}" if len(info.low) == 2 else labels[k]
         pictures += (
-            f'<div><svg viewBox="0 0 100 100" role="img" aria-label="{escape(words)}">'
+            f'<div><svg viewBox="-4 -4 108 108" role="img" aria-label="{escape(words)}">'
             f'<path class="outline" d="{outline(info)}" transform="{contexts.transform}" '
             f'fill="{colour}" fill-opacity=".45" stroke="{colour}" stroke-width="1.5"/>'
             f'<path class="single" d="{contexts.d}" stroke="{colour}"/>'

@@ -19,8 +19,8 @@ OURS = frozenset(
     {"gate-precision", "gate-global", "reacher", "reacher-kinematic", "ball-in-a-cup"}
 )  # experiments whose algorithms were renamed; a user's own keep their names
 METRICS = {"able": "mastered"}
-ADDED: dict[str, Plain] = {  # contexts went back to the last mastered ones and no farther
-    **{
+ADDED: dict[str, Plain] = {
+    **{  # contexts went back to the last mastered ones and no farther
         name: {"retreats": False}
         for name in ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT")
     },
@@ -30,6 +30,7 @@ ADDED: dict[str, Plain] = {  # contexts went back to the last mastered ones and 
         "follow_successes": False,
         "narrow_contexts": False,
     },
+    "StepwisePPO": {"normalise": False},
 }
 RESULTS = {
     "rescored_success": "rescored_faithful_success",

@@ -124,7 +124,7 @@ def _stalled(records: list[Record]) -> Finding | None:
         return None
     return Finding(
         "stalled",
-        f"the KL to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} in the last third, "
+        f"the KL to the target went from {kl[-third]:.3g} to {kl[-1]:.3g} in the last third, "
         f"while {rate:.0%} of the rollouts on the current contexts succeeded",
         "a larger zeta or alpha_max, which weigh the target more, or a higher variance floor"
         if "alpha" in records[-1]
