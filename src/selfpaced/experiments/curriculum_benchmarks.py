@@ -47,6 +47,7 @@ SPDL_PPO = StepwisePPO(
     value_weight=1.0,
     max_gradient_norm=None,
     target_kl=TARGET_KL,
+    adapts_rate=True,
 )
 # 4,096 steps per update in minibatches of 128; the rest are defaults of Stable-Baselines3.
 CURROT_PPO = StepwisePPO(
@@ -63,6 +64,7 @@ CURROT_PPO = StepwisePPO(
     value_weight=0.5,
     max_gradient_norm=0.5,
     target_kl=TARGET_KL,
+    adapts_rate=True,
 )
 
 # Teachers judge by the discounted return, in which the authors' bounds are.
