@@ -22,7 +22,8 @@ REACHED, KEPT = 0.9, 0.5  # success that a run had on the target, and below whic
 BY_SUCCESS = ("maze-currot",)  # scored by success; the others by discounted return
 HEADER = (
     "| teacher | seeds | {score}, median | mean [95% interval] | every seed | success, median | "
-    "reached 90%, of them ended below 50% | CPU s |\n|---|---|---|---|---|---|---|---|"
+    "reached 90%, of them ended below 50% | CPU s | teacher's share of it |\n"
+    "|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -42,6 +43,7 @@ def table(name: str, members: Mapping[str, Group]) -> str:
             f"{np.median(group.success):.2f}",
             f"{had}, {lost}",
             f"{np.median([run.cpu_seconds for run in group.runs]):.0f}",
+            shares(group),
         )
         lines.append(f"| {' | '.join(cells)} |")
     for other in ("threshold", "currot"):
@@ -52,6 +54,13 @@ def table(name: str, members: Mapping[str, Group]) -> str:
             )
             lines += ["", said]
     return "\n".join(lines)
+
+
+def shares(group: Group) -> str:
+    """The teacher's share of the CPU time: the least and the largest of all runs."""
+    found = [run.teacher_seconds / run.cpu_seconds for run in group.runs]
+    known = [share for share in found if np.isfinite(share)]
+    return f"{min(known):.1%} to {max(known):.1%}" if known else "not measured"
 
 
 def kept(group: Group) -> tuple[int, int]:

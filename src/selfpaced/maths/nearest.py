@@ -13,7 +13,8 @@ def nearest_rows(points: Array, others: Array) -> IntArray:
     """(n,): the row of `others` (m, e) that is nearest to each of the `points` (n, e).
 
     A k-d tree has to look at most of its points once there are many columns. Then, and for few
-    `points`, all distances are computed, as |x|^2 - 2 x y + |y|^2 without the first term, which does not matter.
+    `points`, all distances are computed, as |x|^2 - 2 x y + |y|^2 without the first term, which
+    does not matter.
     """
     if points.shape[1] <= FEW_COLUMNS and len(points) > FEW_POINTS:
         from scipy.spatial import KDTree  # takes a moment to load
