@@ -64,7 +64,7 @@ class TaughtEpisodes:
         self.forget_finished()
         self._numbers, self._waiting = np.split(np.arange(n + AT_ONCE), [n])
         self._chosen = np.zeros((n + AT_ONCE, task.context_space.dimension))  # by number
-        self._untold = [np.zeros((0, 3))]  # number, return and success of episodes
+        self._untold: list[Array] = [np.zeros((0, 3))]  # number, return and success of episodes
         self._choose(np.arange(n + AT_ONCE))
         self._episodes.begin(np.arange(n), self._chosen[:n])
 
@@ -95,7 +95,7 @@ class TaughtEpisodes:
         columns = self._sums[rows].tolist(), successes.tolist(), self._steps[rows].tolist()
         self.finished += zip(*columns, strict=True)
         self.finished_contexts += list(self._episodes.contexts[rows])
-        ended = np.stack([self._numbers[rows], self._returns[rows], successes], axis=1)
+        ended = np.array([self._numbers[rows], self._returns[rows], successes], dtype=float).T
         done = 0
         while done < len(rows):
             taken = rows[done : done + len(self._waiting)]

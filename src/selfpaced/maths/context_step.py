@@ -175,7 +175,8 @@ class _WhitenedProblem:
             L.flat[:: self._d + 1] = diagonal
             log_det = np.log(diagonal).sum()
             mean = x[: self._d].copy()  # the solver changes x in place
-            self._known = key, _Parts(mean, L, np.linalg.inv(L), diagonal, log_det)
+            inverse = np.asarray(np.linalg.inv(L), dtype=float)
+            self._known = key, _Parts(mean, L, inverse, diagonal, log_det)
         return self._known[1]
 
     def _gradient(self, by_mean: Array, by_L: Array, diagonal: Array) -> Array:
