@@ -72,6 +72,10 @@ def step_to_target(
     solver starts, should reach it.
     """
     problem = _WhitenedProblem(old, target, tried)
+    at_target = problem.unknowns_of_target
+    value = problem.value_at(at_target)
+    if problem.kl_from_old(at_target)[0] <= epsilon and value >= threshold:
+        return ContextStep(target, value, False)  # there is nothing to search for
     return problem.solve(problem.kl_to_target, epsilon, threshold)
 
 
@@ -161,7 +165,7 @@ class _WhitenedProblem:
         self._values = above[counted] * tried.shares[counted] / self._scale
         inverse = np.linalg.inv(old.chol)
         self._aim = inverse @ (target.mean - old.mean)
-        spread = inverse @ target.chol
+        self._spread = spread = inverse @ target.chol  # lower triangular, as both are
         self._precision = np.linalg.inv(spread @ spread.T)
         self._log_det = 2 * float(np.log(np.abs(np.diag(spread))).sum())
 
@@ -196,6 +200,17 @@ class _WhitenedProblem:
         by_L = pulled.T @ (share[:, None] * z)
         by_L.flat[:: self._d + 1] -= total * (1 / diagonal)
         return float(total), self._gradient(pulled.T @ share, by_L, diagonal)
+
+    def value_at(self, x: Array) -> float:
+        """The same in the unit of the values."""
+        return self._unscaled(self.value(x)[0])
+
+    @property
+    def unknowns_of_target(self) -> Array:
+        """The x at which p is the target."""
+        x = np.concatenate([self._aim, self._spread[self._rows, self._columns]])
+        x[self._diagonal] = np.log(x[self._diagonal])
+        return x
 
     def loss(self, x: Array) -> tuple[float, Array]:
         """Minus the value, for minimising."""
@@ -243,12 +258,11 @@ class _WhitenedProblem:
             at_least=[] if threshold is None else [(self.value, self._scaled(threshold))],
         )
         if x is None:
-            return ContextStep(self._old, self._unscaled(self.value(start)[0]), True)
+            return ContextStep(self._old, self.value_at(start), True)
         m, L, *_ = self._parts(x)
         chol = self._old.chol @ L
         mean = self._old.mean + self._old.chol @ m
-        value = self._unscaled(self.value(x)[0])
-        return ContextStep(Gaussian(mean, chol @ chol.T), value, False)
+        return ContextStep(Gaussian(mean, chol @ chol.T), self.value_at(x), False)
 
     def _scaled(self, value: float) -> float:
         """`value` in the scale in which the values lie in [0, 1]."""
