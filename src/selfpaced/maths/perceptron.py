@@ -113,7 +113,8 @@ class Adam:
     steps: int
     """Steps so far."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, epsilon: float = EPSILON) -> None:
+        self._epsilon = np.float32(epsilon)
         self.first, self.second = np.zeros((2, count), dtype=np.float32)
         self.steps = 0
         self._square, self._change = np.zeros((2, count), dtype=np.float32)
@@ -135,7 +136,7 @@ class Adam:
         second += square
         np.sqrt(second, out=square)
         square /= np.float32(np.sqrt(1.0 - DECAY_2**self.steps))
-        square += np.float32(EPSILON)
+        square += self._epsilon
         np.divide(first, square, out=change)
         change *= np.float32(learning_rate / (1.0 - DECAY_1**self.steps))
         parameters -= change
