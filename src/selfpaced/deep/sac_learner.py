@@ -10,7 +10,7 @@ import numpy as np
 
 from selfpaced.maths.perceptron import Adam, Floats
 from selfpaced.maths.policy_gradient import HALF_LOG_2_PI
-from selfpaced.maths.relu_networks import ReluNetworks
+from selfpaced.maths.relu_networks import ReluNetworks, Scratch
 from selfpaced.maths.squashed_network import LEAST_LOG_STD, MOST_LOG_STD
 from selfpaced.types import State
 
@@ -92,6 +92,8 @@ class SACLearner:
         self._critic_gradients = critics.layers(self._by_critics)
         self._log_alpha = np.zeros(1, dtype=np.float32)
         sizes = len(self._policy), len(self._critics), 1
+        self._scratch = Scratch()  # of the critics
+        self._now, self._after = Scratch(), Scratch()  # of the policy, for actions that it draws
         self._adams = [Adam(size, EPSILON) for size in sizes]
         self.steps = 0
 
@@ -100,10 +102,10 @@ class SACLearner:
 
     def act(self, observations: Floats, noise: Floats) -> Floats:
         """(n, d): actions in [-1, 1] for `observations` (n, o), with normal `noise` (n, d)."""
-        return self._draw(observations, noise).actions
+        return self._draw(observations, noise, Scratch()).actions
 
-    def _draw(self, observations: Floats, noise: Floats) -> _Drawn:
-        outputs = ReluNetworks.outputs(self.policy_layers, observations)
+    def _draw(self, observations: Floats, noise: Floats, scratch: Scratch) -> _Drawn:
+        outputs = ReluNetworks.outputs(self.policy_layers, observations, scratch)
         means, logs = np.split(outputs[-1][0], 2, axis=1)
         bounded = np.minimum(np.maximum(logs, LEAST_LOG_STD), MOST_LOG_STD)
         deviations = np.exp(bounded)
@@ -116,7 +118,7 @@ class SACLearner:
 
     def step(self, batch: Transitions, noise: Floats, noise_after: Floats) -> Losses:
         """One gradient step; `noise` (n, d) draws actions, and `noise_after` those after them."""
-        drawn = self._draw(batch.observations, noise)
+        drawn = self._draw(batch.observations, noise, self._now)
         alpha = np.exp(self._log_alpha[0])
         self._adapt_alpha(drawn.log_probabilities)
         critic = self._improve_critics(batch, self._aims(batch, alpha, noise_after))
@@ -132,19 +134,21 @@ class SACLearner:
 
     def _aims(self, batch: Transitions, alpha: np.float32, noise: Floats) -> Floats:
         """(n,): what both critics should say: the reward and the value of what follows."""
-        after = self._draw(batch.following, noise)
+        after = self._draw(batch.following, noise, self._after)
         rows = np.hstack([batch.following, after.actions])
-        values = ReluNetworks.outputs(self._slow_layers, rows)[-1][:, :, 0].min(axis=0)
+        outputs = ReluNetworks.outputs(self._slow_layers, rows, self._scratch)
+        values = outputs[-1][:, :, 0].min(axis=0)
         values -= alpha * after.log_probabilities
         return batch.rewards + (np.float32(1.0) - batch.ended) * self._gamma * values
 
     def _improve_critics(self, batch: Transitions, aims: Floats) -> float:
         rows = np.hstack([batch.observations, batch.actions])
-        outputs = ReluNetworks.outputs(self._critic_layers, rows)
+        outputs = ReluNetworks.outputs(self._critic_layers, rows, self._scratch)
         errors = outputs[-1] - aims[:, None]
         loss = 0.5 * float(np.vdot(errors, errors)) / len(aims)
         errors /= np.float32(len(aims))
-        ReluNetworks.backward(self._critic_layers, self._critic_gradients, outputs, errors)
+        layers, gradients = self._critic_layers, self._critic_gradients
+        ReluNetworks.backward(layers, gradients, outputs, errors, self._scratch)
         self._adams[1].step(self._critics, self._by_critics, self._rate)
         return loss
 
@@ -152,20 +156,20 @@ class SACLearner:
         self, observations: Floats, drawn: _Drawn, noise: Floats, alpha: np.float32
     ) -> float:
         n = np.float32(len(observations))
-        outputs = ReluNetworks.outputs(
-            self._critic_layers, np.hstack([observations, drawn.actions])
-        )
+        rows = np.hstack([observations, drawn.actions])
+        outputs = ReluNetworks.outputs(self._critic_layers, rows, self._scratch)
         values = outputs[-1][:, :, 0]
         lower = values.argmin(axis=0) == np.arange(2)[:, None]  # (2, n): the critic that counts
         by_value = (lower / -n)[:, :, None]
-        by_sums = ReluNetworks.backward(self._critic_layers, None, outputs, by_value)
+        by_sums = ReluNetworks.backward(self._critic_layers, None, outputs, by_value, self._scratch)
         to_actions = self._critic_layers[0][0][:, self._observed :]
         by_actions = (by_sums @ to_actions.swapaxes(-1, -2)).sum(axis=0)
         by_actions += (alpha / n) * 2.0 * drawn.actions / (drawn.slopes + LEAST_SLOPE)
         by_means = by_actions * drawn.slopes
         by_logs = (by_means * drawn.deviations * noise - alpha / n) * drawn.free
         gradient = np.hstack([by_means, by_logs])[None]
-        ReluNetworks.backward(self.policy_layers, self._policy_gradients, drawn.outputs, gradient)
+        layers, gradients = self.policy_layers, self._policy_gradients
+        ReluNetworks.backward(layers, gradients, drawn.outputs, gradient, self._now)
         self._adams[0].step(self._policy, self._by_policy, self._rate)
         return float((alpha * drawn.log_probabilities - values.min(axis=0)).mean())
 
