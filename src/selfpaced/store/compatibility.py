@@ -19,9 +19,12 @@ OURS = frozenset(
     {"gate-precision", "gate-global", "reacher", "reacher-kinematic", "ball-in-a-cup"}
 )  # experiments whose algorithms were renamed; a user's own keep their names
 METRICS = {"able": "mastered"}
-ADDED = {  # contexts went back to the last mastered ones and no farther
-    name: {"retreats": False}
-    for name in ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT")
+ADDED = {
+    # Contexts went back to the last mastered ones and no farther.
+    **dict.fromkeys(
+        ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT"), {"retreats": False}
+    ),
+    "StepwisePPO": {"adapts_rate": False},  # the learning rate was constant
 }
 RESULTS = {
     "rescored_success": "rescored_faithful_success",
