@@ -21,9 +21,10 @@ OURS = frozenset(
 METRICS = {"able": "mastered"}
 ADDED = {
     # Contexts went back to the last mastered ones and no farther.
-    **dict.fromkeys(
-        ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT"), {"retreats": False}
-    ),
+    **{
+        name: {"retreats": False}
+        for name in ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT")
+    },
     "StepwisePPO": {"adapts_rate": False},  # the learning rate was constant
 }
 RESULTS = {
