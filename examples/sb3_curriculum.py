@@ -34,7 +34,7 @@ def learn(teacher, steps):
     return model, environments
 
 
-def success_on_target(model, normaliser, episodes=50):
+def success_on_target(model, normaliser, episodes):
     environment, rng = make(), np.random.default_rng(1)
     solved = []
     for context in TARGET.sample(episodes, rng, environment.bounds):
@@ -48,10 +48,10 @@ def success_on_target(model, normaliser, episodes=50):
     return float(np.mean(solved))
 
 
-def main(steps=400_000):
+def main(steps=400_000, episodes=50):
     for name, teacher in (("without", TargetTeacher()), ("with", SelfPacedThreshold())):
         model, environments = learn(teacher, steps)
-        success = success_on_target(model, environments)
+        success = success_on_target(model, environments, episodes)
         print(f"PPO {name} a curriculum: {success:.0%} on the target", flush=True)
 
 

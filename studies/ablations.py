@@ -1,4 +1,4 @@
-"""SPRL without a schedule, one part of its rule switched off at a time.
+"""The rule of `studies/mastery_before.py`, one of its parts switched off at a time.
 
 From the project's folder:
 
@@ -13,32 +13,30 @@ A run of BALL takes eight CPU minutes; its whole rule is `sprl-mastery` of ball-
 
 from dataclasses import replace
 
-from selfpaced import SPRL, Experiment, Mastery, MasteryRule
+from selfpaced import Experiment, MasteryRule
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER_KINEMATIC
 from studies.coarse_ball import COARSE
+from studies.mastery_before import BEFORE, sprl_before
 
 WITHOUT = {
-    "whole-rule": Mastery(),
-    "without-gate": Mastery(
-        rule=MasteryRule(mastered_from=0.0, lost_below=0.0)
+    "whole-rule": BEFORE,
+    "without-gate": replace(
+        BEFORE, rule=MasteryRule(mastered_from=0.0, lost_below=0.0)
     ),  # on, whatever happens
-    "without-steps": Mastery(rule=MasteryRule(step=1e9)),  # to the target at once
-    "without-stepping-back": Mastery(rule=MasteryRule(lost_below=0.0)),
-    "without-search": Mastery(rule=MasteryRule(search=False)),
-    "without-width": Mastery(rule=MasteryRule(least_deviation=1e-9)),
-    "without-entropy-held": Mastery(hold_entropy=False),
-    "without-evidence": Mastery(narrow_by_evidence=False),
-    "without-temperature-floor": Mastery(temperature_floor=0.0),
+    "without-steps": replace(BEFORE, rule=MasteryRule(step=1e9)),  # to the target at once
+    "without-stepping-back": replace(BEFORE, rule=MasteryRule(lost_below=0.0)),
+    "without-search": replace(BEFORE, rule=MasteryRule(search=False)),
+    "without-width": replace(BEFORE, rule=MasteryRule(least_deviation=1e-9)),
+    "without-entropy-held": replace(BEFORE, hold_entropy=False),
+    "without-evidence": replace(BEFORE, narrow_by_evidence=False),
+    "without-temperature-floor": replace(BEFORE, temperature_floor=0.0),
 }
 
 
 def ablated(experiment: Experiment, n_samples: int) -> Experiment:
     """The experiment with `sprl-mastery` whole and without each of its parts."""
-    algorithms = {
-        name: SPRL(n_samples=n_samples, pacing=pacing, buffer_size=10)
-        for name, pacing in WITHOUT.items()
-    }
+    algorithms = {name: sprl_before(n_samples, pacing) for name, pacing in WITHOUT.items()}
     return replace(
         experiment,
         name=f"{experiment.name}-ablations",

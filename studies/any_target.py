@@ -21,6 +21,7 @@ from selfpaced.experiments import experiment
 from selfpaced.maths.randomness import streams_of
 from selfpaced.report.figures import new_figure, tidy
 from selfpaced.targets.target import samples_in
+from studies.mastery_before import sprl_before
 
 GATE = experiment("gate-precision")
 COVARIANCE = np.diag([0.1, 0.001])  # that of gate-precision
@@ -65,7 +66,8 @@ def success(training, contexts, seed):
 def run(target, algorithm, seed, iterations):
     """Rollouts to a success rate of 0.9 on the target (infinity if never), and the training."""
     problem = problem_with(target)
-    training = GATE.algorithm(algorithm).start(problem, streams_of(seed))
+    config = sprl_before(100) if algorithm == "sprl-mastery" else GATE.algorithm(algorithm)
+    training = config.start(problem, streams_of(seed))
     reached, space = np.inf, problem.task.context_space
     for iteration in range(1, iterations + 1):
         training.advance()

@@ -54,10 +54,10 @@ def _log_deviations(old: LinearGaussianPolicy, new: LinearGaussianPolicy) -> np.
 
 def draw(column: np.ndarray, experiment: Experiment) -> None:
     """Curves of one task; prints what is lost per update."""
-    problem, config = experiment.problem(), experiment.algorithms["sprl-mastery"]
+    problem, config = experiment.problem(), experiment.algorithms["sprl"]
     assert isinstance(config, SPRL)
     for name, (color, pacing) in RULES.items():
-        made = SPRL(n_samples=config.n_samples, pacing=pacing)
+        made = SPRL(n_samples=config.n_samples, buffer_size=10, pacing=pacing)
         runs = [gained_and_spread(problem, made, seed, UPDATES) for seed in range(SEEDS)]
         curves = np.moveaxis(np.array(runs), -1, 0)  # (2, seeds, updates)
         for axes, lines in zip(column, curves, strict=True):

@@ -9,6 +9,7 @@ import re
 import resource
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -39,14 +40,23 @@ def store(tmp_path_factory):
     return out
 
 
+def seconds_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_help_answers_at_once():
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    answer = call("--help")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken = []
+    for _ in range(3):  # one of three, for a busy machine makes everything slower
+        before = seconds_of_children()
+        answer = call("--help")
+        taken.append(seconds_of_children() - before)
+        if taken[-1] < 0.3:
+            break
     assert answer.returncode == 0
     for command in ("run", "status", "table", "list", "pack", "export"):
         assert command in answer.stdout
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+    assert min(taken) < 0.3
 
 
 def test_a_command_that_does_not_exist_gets_one_sentence():
@@ -71,7 +81,7 @@ def test_list_shows_experiments_and_algorithms(capsys):
     assert "sprl, sprl-mastery, creps, cmaes, goalgan, saggriac" in printed
 
 
-def test_run_prints_a_line_per_run_and_a_table_when_piped(tmp_path):
+def test_run_prints_a_line_per_run_and_a_table_when_piped(tmp_path, capsys):
     words = ("run", "gate-precision", "--seeds", 2, "--iterations", 7, "--out", tmp_path)
     answer = call(*words, "--algorithms", "sprl")
     assert answer.returncode == 0
@@ -79,10 +89,11 @@ def test_run_prints_a_line_per_run_and_a_table_when_piped(tmp_path):
     assert re.search(r"sprl +2 +0.0", answer.stdout)
     assert "\x1b" not in answer.stdout  # no colours in a file
     assert (tmp_path / "gate-precision.png").stat().st_size > 10_000
-    again = call(*words, "--algorithms", "sprl")
-    assert "2 of 2 runs are done already" in again.stdout
+    assert main([*map(str, words), "--algorithms", "sprl"]) == 0
+    again = capsys.readouterr().out
+    assert "2 of 2 runs are done already" in again
     table = answer.stdout.split("\n\n")[1]
-    assert table in again.stdout
+    assert table in again
 
 
 def in_a_terminal(columns, *words):
@@ -164,7 +175,7 @@ def test_watch_films_a_rollout(store, tmp_path, capsys):
     count, seconds = imageio_ffmpeg.count_frames_and_secs(str(film))
     assert count == 101
     assert seconds == pytest.approx(101 / 25, abs=0.05)
-    pictures = list(film_of(run))
+    pictures = list(islice(film_of(run), 10))
     assert {picture.shape for picture in pictures} == {(480, 640, 3)}
     assert (pictures[0] != pictures[-1]).any()  # something moves
     assert film.with_suffix(".png").stat().st_size > 5000
@@ -219,29 +230,30 @@ def test_export_to_mlflow(store, tmp_path, capsys, monkeypatch):
     assert [metric.step for metric in reward] == [7, 14]
 
 
-def test_status_shows_failures_with_their_error(tmp_path):
-    words = ("run", "small_experiments:RAISES", "--algorithms", "sprl", "--seeds", 2)
-    failed = call(*words, "--out", tmp_path, cwd=TESTS)
-    assert failed.returncode == 1
+def test_status_shows_failures_with_their_error(tmp_path, capsys):
+    words = ["run", "small_experiments:RAISES", "--algorithms", "sprl", "--seeds", "2"]
+    assert main([*words, "--out", str(tmp_path)]) == 1
     cause = "ArithmeticError: <script>alert(1)</script>"
-    assert f"raises sprl seed 0 failed: {cause}" in failed.stdout
-    assert "2 of 2 runs failed" in failed.stdout
-    shown = call("status", tmp_path)
-    assert re.search(r"raises +sprl +0 +0 +0 +2", shown.stdout)
+    failed = capsys.readouterr().out
+    assert f"raises sprl seed 0 failed: {cause}" in failed
+    assert "2 of 2 runs failed" in failed
+    assert main(["status", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"raises +sprl +0 +0 +0 +2", shown)
     for seed in (0, 1):
-        assert f"failed: raises sprl seed {seed}: {cause}" in shown.stdout
-    assert shown.stdout.count("Traceback") == 1
-    assert "raised by the reward function on a batch" in shown.stdout  # the note stays below
+        assert f"failed: raises sprl seed {seed}: {cause}" in shown
+    assert shown.count("Traceback") == 1
+    assert "raised by the reward function on a batch" in shown  # the note stays below
 
 
-def test_overrides_reach_the_spec(tmp_path):
-    words = ("run", "gate-precision", "--algorithms", "sprl", "--seeds", 1, "--iterations", 1)
-    assert call(*words, "--out", tmp_path, "--sprl.pacing.schedule.zeta", "0.5").returncode == 0
+def test_overrides_reach_the_spec(tmp_path, capsys):
+    words = ["run", "gate-precision", "--algorithms", "sprl", "--seeds", "1", "--iterations", "1"]
+    words += ["--out", str(tmp_path)]
+    assert main([*words, "--sprl.pacing.schedule.zeta", "0.5"]) == 0
     (path,) = tmp_path.rglob("spec.json")
     assert json.loads(path.read_text())["config"]["pacing"]["schedule"]["zeta"] == 0.5
-    other = call(*words, "--out", tmp_path, "--sprl.pacing.schedule.zeta=0.6")
-    assert other.returncode == 2
-    assert "config.pacing.schedule.zeta is 0.5 there and 0.6 here" in other.stderr
+    assert main([*words, "--sprl.pacing.schedule.zeta=0.6"]) == 2
+    assert "config.pacing.schedule.zeta is 0.5 there and 0.6 here" in capsys.readouterr().err
 
 
 def test_overrides_are_told_from_options():

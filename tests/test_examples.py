@@ -55,7 +55,7 @@ def test_ask_tell_continues_after_a_stop_as_if_there_had_been_none(tmp_path, mon
 
 def test_a_curriculum_in_a_script_runs_and_prints_both(capsys):
     pytest.importorskip("stable_baselines3", reason="needs the extra sb3")
-    load("sb3_curriculum").main(steps=2048)
+    load("sb3_curriculum").main(steps=2048, episodes=5)
     assert capsys.readouterr().out.count("% on the target") == 2
 
 

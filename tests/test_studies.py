@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfpaced import SPRL, Box, Gaussian, MasteryRule, Progress, train
+from selfpaced import SPRL, Progress, train
 from selfpaced.experiments.gate import GATE_PRECISION
 from studies import ablations, open_points, others_tables, random_rewards, sampled_kl
-from studies.narrowing_contexts import FACTOR, NarrowingMover, NarrowingSPRL
 from studies.small_alpha import Data, ours, un_augmented
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -57,7 +56,9 @@ def test_both_duals_bound_the_same_kl_and_only_the_printed_one_overflows():
 def test_luck_narrows_and_distorts_a_fitted_policy_more_than_one_that_asks_for_evidence():
     problem = open_points.PRECISION.problem()
     plain, kept = (
-        random_rewards.gained_and_spread(problem, SPRL(n_samples=20, pacing=pacing), 0, 100)[-1]
+        random_rewards.gained_and_spread(
+            problem, SPRL(n_samples=20, buffer_size=10, pacing=pacing), 0, 100
+        )[-1]
         for _, pacing in random_rewards.RULES.values()
     )
     assert plain[0] < 2 * kept[0] < 0
@@ -80,33 +81,6 @@ def test_the_figure_of_open_points_shows_every_variant_that_is_stored():
     for legend, names in zip(legends, 2 * list(open_points.POINTS.values()), strict=True):
         shown = [text.get_text().rpartition(", ")[0] for text in legend.get_texts()]
         assert shown == ["paper's SPRL", *names.values()]
-
-
-def test_contexts_that_stay_become_narrower_until_they_are_mastered_again():
-    box, wide = Box([0.0, 0.0], [1.0, 10.0]), Gaussian([0.5, 5.0], np.diag([0.1**2, 1.0]))
-    target = Gaussian([0.9, 9.0], np.diag([1e-6, 1e-4]))
-    mover = NarrowingMover(MasteryRule(), box, target, wide)
-    mover.move("on")
-    before = np.sqrt(np.diag(mover.contexts.covariance))
-    mean = mover.contexts.mean
-    mover.move("stay")
-    after = np.sqrt(np.diag(mover.contexts.covariance))
-    np.testing.assert_allclose(after, before / FACTOR)
-    np.testing.assert_array_equal(mover.contexts.mean, mean)
-    for _ in range(200):
-        mover.move("stay")
-    narrow = np.sqrt(np.diag(mover.contexts.covariance))
-    np.testing.assert_allclose(narrow, 0.002 * box.width, rtol=1e-6)
-    again = NarrowingMover(MasteryRule(), box, target, wide)
-    again.restore(mover.state())
-    for copy in (mover, again):
-        copy.move("on")
-    np.testing.assert_array_equal(mover.contexts.covariance, again.contexts.covariance)
-
-
-def test_narrowing_contexts_learn_the_gate():
-    run = train(GATE_PRECISION.problem(), NarrowingSPRL(n_samples=100), seed=0, iterations=25)
-    assert run.records[-1]["reward"] > run.records[0]["reward"]
 
 
 def test_tables_of_others_are_filled_from_packed_results_alone(tmp_path):

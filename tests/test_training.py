@@ -209,6 +209,7 @@ def test_a_run_that_fails_says_what_is_wrong_and_one_that_succeeds_does_not():
     assert healthy.health() == []
     assert "health" not in repr(healthy)
     failed = train(Problem(task(hopeless), TARGET), SPRL(), iterations=60)
-    (finding,) = failed.health()
-    assert "nothing is mastered yet" in finding.shown_by
-    assert f"{finding.kind}: see health()" in repr(failed)
+    collapsed, unreachable = failed.health()
+    assert "0% of the rollouts succeed" in collapsed.shown_by
+    assert "nothing is mastered yet" in unreachable.shown_by
+    assert f"{unreachable.kind}: see health()" in repr(failed)

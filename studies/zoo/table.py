@@ -13,7 +13,7 @@ the final success of each seed, and the median of the rollouts to 90%.
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from selfpaced import CMAES, CREPS, SPRL, Problem
 from selfpaced.experiments import find_experiment
 from selfpaced.maths.randomness import measuring, streams_of
 from selfpaced.types import Algorithm, Task
-from studies.narrowing_contexts import NarrowingSPRL
+from studies.mastery_before import sprl_before
 from studies.zoo import ZOO
 from studies.zoo.development import DEVELOPMENT
 from studies.zoo.proof import PROOF
@@ -39,9 +39,9 @@ GROUPS = {
     "development": [task.name for task in DEVELOPMENT],
     "proof": [task.name for task in PROOF],
 }
-ALGORITHMS: dict[str, type[SPRL] | type[CREPS] | type[CMAES]] = {
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "sprl": SPRL,
-    "narrowing": NarrowingSPRL,
+    "before": sprl_before,  # the rule as it was
     "creps": CREPS,
     "cmaes": CMAES,
 }

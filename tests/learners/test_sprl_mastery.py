@@ -14,7 +14,8 @@ from selfpaced import (
     Samples,
     train,
 )
-from selfpaced.learners.sprl_mastery import MasteryJudge
+from selfpaced.learners.mastery_judge import MasteryJudge
+from selfpaced.learners.sprl_mastery import buffered_batches
 from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.narrowing_evidence import (
     evidence_for_narrower_policy,
@@ -153,7 +154,7 @@ def after_random_rewards(**switches):
     boxes = BOXES[0], Box(np.full(10, -100.0), np.full(10, 100.0))
     made = Problem(FunctionTask(hit, *boxes), TARGET, initial_policy=policy)
     waiting = MasteryRule(search=False, mastered_from=1.0, lost_below=0.0)
-    config = SPRL(n_samples=16, pacing=Mastery(rule=waiting, **switches))
+    config = SPRL(n_samples=16, buffer_size=10, pacing=Mastery(rule=waiting, **switches))
     return np.mean([gained_and_spread(made, config, seed, 50)[-1] for seed in range(4)], axis=0)
 
 
@@ -216,8 +217,10 @@ def test_from_one_known_place_it_widens_step_by_step():
         Mastery(hold_entropy=False),
         Mastery(temperature_floor=5.0),
         Mastery(rule=MasteryRule(step=0.05)),
+        Mastery(search_epsilon=None),
+        Mastery(narrow_contexts=False, decide_by=1),
     ],
-    ids=["entropy", "floor", "step"],
+    ids=["entropy", "floor", "step", "search", "narrow"],
 )
 def test_each_part_can_be_switched_off_and_makes_a_difference(pacing):
     with_all = thetas_and_contexts(problem())
@@ -248,3 +251,39 @@ def test_the_kl_that_is_told_is_that_of_the_policy_as_it_was_left():
         if metrics:
             realised = old.mean_kl(learner.policy, np.concatenate(seen))
             assert metrics["kl_policy"] == pytest.approx(realised, abs=1e-9)
+
+
+def test_noise_in_the_rewards_does_not_hide_successes():
+    def noisy(contexts, thetas, rng):
+        rewards, solved = hit(contexts, thetas)
+        return rewards + rng.normal(size=len(rewards)), solved
+
+    made = Problem(FunctionTask(noisy, *BOXES, noisy=True), TARGET)
+    both, rewards_alone = (
+        train(made, SPRL(pacing=Mastery(follow_successes=follow)), seed=0, iterations=60).success
+        for follow in (True, False)
+    )
+    assert both > 0.9 > rewards_alone
+
+
+def test_the_default_buffer_holds_enough_rollouts_whatever_the_batch():
+    for parameters, rollouts in ((2, 300), (10, 600), (14, 840), (100, 850)):
+        for n in (5, 16, 50, 100):
+            batches = buffered_batches(parameters, n)
+            assert (batches - 1) * n < rollouts <= batches * n
+    assert buffered_batches(1, 5000) == 2
+    assert SPRL().batches_kept(14) == 17
+    assert SPRL(buffer_size=4).batches_kept(14) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"decide_by": 0}, r"decide_by must be a whole number of at least 1; got 0"),
+        ({"search_epsilon": 0.0}, r"search_epsilon must be .* got 0"),
+        ({"narrow_contexts": 1}, r"narrow_contexts must be"),
+    ],
+)
+def test_bad_parts_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        Mastery(**change)

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from selfpaced import Box, Gaussian, MasteryRule
-from selfpaced.maths.mastery_rule import ContextMover, blend, step_towards
+from selfpaced.maths.mastery_rule import (
+    NARROWEST,
+    WIDTH_FACTOR,
+    ContextMover,
+    blend,
+    step_towards,
+)
 
 BOX = Box([0.0, 0.0], [1.0, 10.0])
 START = Gaussian([0.3, 3.0], np.diag([0.04, 4.0]))
@@ -108,3 +114,28 @@ def test_it_goes_on_from_its_state():
 def test_bad_values_are_named(config, words):
     with pytest.raises(ValueError, match=words):
         MasteryRule(**config)
+
+
+def test_contexts_that_stay_become_narrower_until_they_are_mastered_again():
+    narrowing, again = (
+        ContextMover(MasteryRule(), BOX, TARGET, START, narrows=True) for _ in range(2)
+    )
+    narrowing.move("on")
+    before, mean = np.sqrt(np.diag(narrowing.contexts.covariance)), narrowing.contexts.mean
+    narrowing.move("stay")
+    after = np.sqrt(np.diag(narrowing.contexts.covariance))
+    np.testing.assert_allclose(after, before / WIDTH_FACTOR)
+    np.testing.assert_array_equal(narrowing.contexts.mean, mean)
+    for _ in range(200):
+        narrowing.move("stay")
+    deviations = np.sqrt(np.diag(narrowing.contexts.covariance))
+    floor = np.maximum(NARROWEST * BOX.width, np.sqrt(np.diag(TARGET.covariance)))
+    np.testing.assert_allclose(deviations, floor, rtol=1e-6)
+    again.restore(narrowing.state())
+    for copy in (narrowing, again):
+        copy.move("on")
+    np.testing.assert_array_equal(narrowing.contexts.covariance, again.contexts.covariance)
+    plain = mover()
+    for move in ("on", "stay"):
+        plain.move(move)
+    np.testing.assert_allclose(np.sqrt(np.diag(plain.contexts.covariance)), before)

@@ -63,7 +63,7 @@ def store(tmp_path_factory, throw):
 def written(store):
     path = store / "page.html"
     words = ["report", str(store), "--out", str(path), "--import", "own_experiment:THROW"]
-    assert main(words) == 0
+    assert main([*words, "--figures", str(store / "figures")]) == 0
     return path
 
 
@@ -104,10 +104,8 @@ def test_packed_results_give_a_page_too(store, tmp_path):
     assert "trajectories" in figures_in((tmp_path / "page.html").read_text())
 
 
-def test_figures_are_written_for_a_paper(store, tmp_path):
-    words = ["report", str(store), "--out", str(tmp_path / "p.html"), "--figures", str(tmp_path)]
-    assert main(words) == 0
-    names = {path.name for path in tmp_path.iterdir()}
+def test_figures_are_written_for_a_paper(written):
+    names = {path.name for path in (written.parent / "figures").iterdir()}
     for form in ("pdf", "png", "svg"):
         assert f"throw-curves.{form}" in names
         assert f"gate-precision-landscape.{form}" in names

@@ -23,13 +23,25 @@ from selfpaced.store.files import plain
 from selfpaced.store.packed import read_packed, restore_store
 from selfpaced.store.spec import differences, run_folder
 from selfpaced.sweep import plan
-from studies import ablations, coarse_ball, open_points
+from studies import ablations, coarse_ball, mastery_before, open_points
 
 RESULTS = Path(__file__).parents[2] / "results"
 STUDIES = (ablations.PRECISION, ablations.GLOBAL, ablations.KINEMATIC, ablations.BALL)
+BEFORE = (
+    mastery_before.PRECISION,
+    mastery_before.GLOBAL,
+    mastery_before.KINEMATIC,
+    mastery_before.MUJOCO,
+)
 KNOWN = EXPERIMENTS | {
     experiment.name: experiment
-    for experiment in (*STUDIES, open_points.PRECISION, open_points.BALL, coarse_ball.COARSE)
+    for experiment in (
+        *STUDIES,
+        *BEFORE,
+        open_points.PRECISION,
+        open_points.BALL,
+        coarse_ball.COARSE,
+    )
 }
 
 
@@ -105,7 +117,15 @@ SHARED = {
     [
         (
             {"type": "Ready", "pace": RULE, "reward_bound": 2.0},
-            {"type": "Mastery", "rule": NEW_RULE, "reward_threshold": 2.0},
+            {
+                "type": "Mastery",
+                "rule": NEW_RULE,
+                "reward_threshold": 2.0,
+                "decide_by": 1,
+                "search_epsilon": None,
+                "follow_successes": False,
+                "narrow_contexts": False,
+            },
         ),
         (
             {"type": "CREPS", "teacher": {"type": "Target"}},

@@ -1,5 +1,6 @@
 """Ball-in-a-Cup: the arm and the string against closed forms, the cup, and the rules."""
 
+import functools
 import re
 from itertools import pairwise
 
@@ -246,22 +247,28 @@ def test_a_ball_that_touches_the_cup_from_outside_never_counts(scale):
         assert judged(radius, under, scale) == 0.0
 
 
-def catches(scale, wanted=3, fidelity=FAST):
-    """Thetas of the initial policy that catch the ball."""
+@functools.cache
+def first_trials(scale, n):
+    """n thetas of the initial policy for a cup of this size, and which of them catch the ball."""
     problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(0)
-    contexts, found = np.full((50, 1), scale), []
-    task = BallInACup(fidelity)
-    for _ in range(20):
-        thetas = problem.initial_policy.sample(contexts, rng)
-        won = task.evaluate(contexts, thetas, rng).successes > 0
-        found += list(thetas[won])
-        if len(found) >= wanted:
-            return np.array(found[:wanted])
-    raise AssertionError("no catches")
+    contexts = np.full((n, 1), scale)
+    thetas = problem.initial_policy.sample(contexts, rng)
+    return thetas, BallInACup(FAST).evaluate(contexts, thetas, rng).successes > 0
+
+
+def catches(wanted, fidelity=FAST):
+    """Thetas of the initial policy that catch the ball with the largest cup."""
+    thetas, caught = first_trials(2.5, 300)
+    found = thetas[caught]
+    if fidelity is not FAST:  # most catches of one model are catches of another
+        rows = np.full((len(found), 1), 2.5), found, np.random.default_rng(0)
+        found = found[BallInACup(fidelity).evaluate(*rows).successes > 0]
+    assert len(found) >= wanted
+    return found[:wanted]
 
 
 def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
-    scale, thetas = 2.5, catches(2.5, wanted=4, fidelity=CONVERGED)
+    scale, thetas = 2.5, catches(4, CONVERGED)
     world, through = WamRollouts(CONVERGED), 0
     for theta in thetas:
         model = world._model(scale)
@@ -285,14 +292,8 @@ def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
 
 
 def test_the_initial_policy_catches_with_a_bucket_but_not_with_the_real_cup():
-    problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(0)
-    rates = {}
-    for scale in (2.5, 1.0):
-        contexts = np.full((300, 1), scale)
-        thetas = problem.initial_policy.sample(contexts, rng)
-        rates[scale] = BallInACup(FAST).evaluate(contexts, thetas, rng).successes.mean()
-    assert 0.01 <= rates[2.5] <= 0.05
-    assert rates[1.0] < 0.01
+    assert 0.01 <= first_trials(2.5, 300)[1].mean() <= 0.05
+    assert not first_trials(1.0, 200)[1].any()
 
 
 def test_at_rest_nothing_moves_and_the_arm_sags_as_known():
@@ -307,7 +308,7 @@ def test_at_rest_nothing_moves_and_the_arm_sags_as_known():
 
 
 def test_the_rollout_equals_a_plain_loop_that_looks_at_every_control_step():
-    theta = catches(2.5, wanted=1)
+    theta = catches(1)
     problem, rng = experiment("ball-in-a-cup").problem(), np.random.default_rng(3)
     others = problem.initial_policy.sample(np.full((12, 1), 2.5), rng)
     thetas = np.concatenate([theta, others])
@@ -426,7 +427,7 @@ def test_a_simulation_that_blows_up_is_a_failure_of_its_row_alone_and_counted(
 ):
     monkeypatch.chdir(tmp_path)
     task = BallInACup(FAST)
-    thetas = np.concatenate([catches(2.5, wanted=1), np.ones((2, 15))])[[1, 0, 2]]
+    thetas = np.concatenate([catches(1), np.ones((2, 15))])[[1, 0, 2]]
     contexts = np.array([[1.0], [2.5], [2.0]])
     whole = task.simulate(contexts, thetas, np.random.default_rng(0))
     assert success(whole, contexts)[1] == 1.0

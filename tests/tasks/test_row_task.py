@@ -1,73 +1,27 @@
 """RowTask: one row at a time, on processes that may die."""
 
-import os
-import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from row_functions import (
+    forks_and_dies,
+    forks_and_returns,
+    fragile,
+    hungry,
+    picky,
+    plain,
+    scored,
+    sleeper,
+    unknown,
+)
 
 from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, RowTask, train
 from selfpaced.tasks.row_task import RowError
 
 BOXES = Box([0.0, 0.0], [1.0, 1.0]), Box([-1.0], [1.0])
-
-
-def plain(context, theta):
-    return float(context.sum() - theta[0] ** 2)
-
-
-def scored(context, theta, rng):
-    reward = float(context[0] + rng.normal())
-    return reward, reward > 0.5
-
-
-def picky(context, theta):
-    if context[0] > 0.9:
-        raise ZeroDivisionError("too far")
-    return 0.0
-
-
-def fragile(context, theta):
-    """Kills its worker as often as the file named in the environment says."""
-    counter = Path(os.environ["SELFPACED_TEST_DEATHS"])
-    left = int(counter.read_text())
-    if left and context[0] > 0.5:
-        counter.write_text(str(left - 1))
-        os.kill(os.getpid(), signal.SIGKILL)
-    return float(context[0])
-
-
-def sleeper(context, theta):
-    if context[0] > 0.9:
-        time.sleep(1e6)
-    return float(context[0])
-
-
-def forks_and_dies(context, theta):
-    """Its worker dies and leaves a child behind, which keeps the pipe open."""
-    if context[0] > 0.9:
-        if os.fork() == 0:
-            time.sleep(60)
-            os._exit(0)
-        os._exit(3)
-    return float(context[0])
-
-
-def forks_and_returns(context, theta):
-    os.fork()
-    return float(context[0])
-
-
-def hungry(context, theta):
-    return float(np.ones(2**29)[0])  # 4 GB
-
-
-def unknown(context, theta):
-    return (np.nan, 1.0) if context[0] > 0.9 else (float(context[0]), 1.0)
 
 
 def rows(n=12):

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from selfpaced.cli.speech import say
+from selfpaced.report.changed_settings import changed_settings
 from selfpaced.report.data import Group
 from selfpaced.report.error_text import failure_kind, headline
 from selfpaced.report.tables import CAPTION, DROPPED_EMPTY, DROPPED_FIRST, HEADERS, row, text_row
 from selfpaced.store.finding import Finding
-from selfpaced.store.health import summarised
+from selfpaced.store.health import seeds_in_words, summarised
 from selfpaced.store.status import RunStatus
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ def _solved(runs: list[RunStatus]) -> str:
         return "-"
     low, high = f"{min(known):.0%}", f"{max(known):.0%}"
     return low if low == high else f"{low} to {high}"
+
+
+def print_settings(found: list[RunStatus], console: "Console") -> None:
+    """Print which settings of runs are not the registered ones, or not those of the other seeds."""
+    for name, seeds, changes in changed_settings(found):
+        say(console, f"settings: {name}, {seeds_in_words(seeds)}: {'; '.join(changes)}")
 
 
 def print_health(found: list[RunStatus], console: "Console") -> None:

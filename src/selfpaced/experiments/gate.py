@@ -58,7 +58,7 @@ GATE_PRECISION = Experiment(
             n_samples=100,  # Table 1
             buffer_size=10,  # Table 1
         ),
-        "sprl-mastery": SPRL(n_samples=100),  # docs/beyond-the-paper.md
+        "sprl-mastery": SPRL(),  # docs/beyond-the-paper.md
         "creps": CREPS(epsilon=0.4, n_samples=100, buffer_size=10),  # Table 1
         "cmaes": CMAES(n_samples=100, buffer_size=10),  # the same budget
         "goalgan": CREPS(
@@ -96,7 +96,7 @@ GATE_GLOBAL = Experiment(
             n_samples=100,  # Table 1
             buffer_size=10,  # Table 1
         ),
-        "sprl-mastery": SPRL(n_samples=100),  # docs/beyond-the-paper.md
+        "sprl-mastery": SPRL(),  # docs/beyond-the-paper.md
         "creps": CREPS(epsilon=0.25, n_samples=100, buffer_size=10),  # Table 1
         "goalgan": CREPS(
             epsilon=0.25,

@@ -54,7 +54,7 @@ EPISODIC: dict[str, Algorithm] = {
         n_samples=50,  # Table 1
         buffer_size=10,  # Table 1
     ),
-    "sprl-mastery": SPRL(n_samples=50),  # docs/beyond-the-paper.md
+    "sprl-mastery": SPRL(),  # docs/beyond-the-paper.md
     "creps": CREPS(epsilon=0.5, n_samples=50, buffer_size=10),  # Table 1
     "cmaes": CMAES(n_samples=50, buffer_size=10),  # the same budget
     "goalgan": CREPS(

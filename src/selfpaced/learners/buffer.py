@@ -35,12 +35,13 @@ class Buffer:
 
     def pooled(self) -> Samples:
         """All samples as one batch, oldest first."""
-        return Samples(
-            contexts=np.concatenate([batch.contexts for batch in self._batches]),
-            thetas=np.concatenate([batch.thetas for batch in self._batches]),
-            rewards=np.concatenate([batch.rewards for batch in self._batches]),
-            successes=np.concatenate([batch.successes for batch in self._batches]),
-        )
+        return _together(self._batches)
+
+    def newest(self, rollouts: int) -> Samples:
+        """The newest batches that hold at least so many `rollouts`, as one; all if they do not."""
+        sizes = np.cumsum([len(batch) for batch in reversed(self._batches)])
+        batches = int(np.searchsorted(sizes, rollouts)) + 1
+        return _together(self._batches[-batches:])
 
     def features(self) -> Array:
         """(n, m): value features of the pooled samples."""
@@ -70,3 +71,13 @@ class Buffer:
             self.append(
                 Samples(**{name: np.array(state[name][rows], dtype=float) for name in names})
             )
+
+
+def _together(batches: list[Samples]) -> Samples:
+    """`batches` as one."""
+    return Samples(
+        contexts=np.concatenate([batch.contexts for batch in batches]),
+        thetas=np.concatenate([batch.thetas for batch in batches]),
+        rewards=np.concatenate([batch.rewards for batch in batches]),
+        successes=np.concatenate([batch.successes for batch in batches]),
+    )

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from selfpaced.learners.episodic import checked_samples
+from selfpaced.learners.mastery_judge import MasteryJudge
 from selfpaced.learners.sprl_base import SelfPacedLearner, kl
 from selfpaced.learners.update_metrics import dual_metrics, joint_metrics
-from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive
+from selfpaced.maths.arrays import (
+    Array,
+    check_at_least,
+    check_kind,
+    check_number,
+    check_positive,
+)
 from selfpaced.maths.kl_bounded_fit import fit_joint, fit_policy, moved_back_until_entropy
 from selfpaced.maths.mastery_rule import MOVES, ContextMover, MasteryRule, Move
 from selfpaced.maths.narrowing_evidence import (
@@ -23,15 +30,15 @@ from selfpaced.maths.narrowing_evidence import (
 from selfpaced.maths.particle_rule import ParticleMover
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.reps import Weights, creps_weights, reps_weights
+from selfpaced.maths.success_values import values_of
 from selfpaced.teachers.context_movers import mover_of
 from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 
 if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
+BUFFERED = 300, 850  # rollouts that a buffer of the default size holds, at least and at most
 EQUAL = 1e-150  # largest difference of rewards that counts as none: its square is no normal float
-BEST = 0.9  # the quantile of the buffered rewards that counts as the best that can be done
-FADED = 0.3  # the gain that counts as 1 is at least this share of the largest gain so far
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +58,23 @@ class Mastery:
 
     rule: MasteryRule = field(default_factory=MasteryRule)
     """Thresholds and step size of the contexts' moves."""
+    decide_by: int = 50
+    """Newest rollouts, at least, whose success rate decides on a move; whole batches count."""
+    search_epsilon: float | None = 0.7
+    """KL bound of one update during the search, in nats; None for `SPRL.epsilon`.
+
+    The search has to narrow a policy that knows nothing, which takes most of a run's rollouts.
+    """
+    follow_successes: bool = True
+    """Where rewards disagree with successes, updates follow successes and ranks of rewards.
+
+    The formula is in `maths/success_values.py`.
+    """
+    narrow_contexts: bool = True
+    """Contexts that stay become narrower, until the policy can serve all of them.
+
+    This is for Gaussian targets (`maths/mastery_rule.py`); particles keep their width.
+    """
     hold_entropy: bool = True
     """Updates may not lower the policy's entropy while contexts move, far from the target.
 
@@ -80,10 +104,24 @@ class Mastery:
         check_positive("until_kl", self.until_kl)
         if self.reward_threshold is not None:
             check_number("reward_threshold", self.reward_threshold)
-        for name in ("hold_entropy", "narrow_by_evidence"):
+        check_at_least("decide_by", self.decide_by, 1)
+        if self.search_epsilon is not None:
+            check_positive("search_epsilon", self.search_epsilon)
+        switches = ("follow_successes", "narrow_contexts", "hold_entropy", "narrow_by_evidence")
+        for name in switches:
             check_kind(name, getattr(self, name), bool)
         if check_number("temperature_floor", self.temperature_floor) < 0.0:
             raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
+
+
+def buffered_batches(parameters: int, n_samples: int) -> int:
+    """Batches of `n_samples` rollouts that an update needs, for a policy of so many `parameters`.
+
+    They hold 60 rollouts per parameter within the bounds of `BUFFERED`, and there are at least two.
+    Rollouts to the target grow in proportion to the buffer; with a smaller one more runs are lost.
+    """
+    rollouts = float(np.clip(60 * parameters, *BUFFERED))
+    return max(2, int(np.ceil(rollouts / n_samples)))
 
 
 class MasteryLearner(SelfPacedLearner):
@@ -92,7 +130,11 @@ class MasteryLearner(SelfPacedLearner):
     def __init__(self, config: "SPRL", pacing: Mastery, problem: Problem) -> None:
         self._pacing, threshold = pacing, pacing.reward_threshold
         self._mover = mover_of(
-            pacing.rule, problem.task.context_space, problem.target, problem.initial_contexts
+            pacing.rule,
+            problem.task.context_space,
+            problem.target,
+            problem.initial_contexts,
+            narrows=pacing.narrow_contexts,
         )
         super().__init__(config, problem, self._mover.contexts)
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
@@ -101,7 +143,7 @@ class MasteryLearner(SelfPacedLearner):
         self._distances = np.zeros(0)
 
     def tell(self, samples: Samples) -> Metrics:
-        """Judge the newest batch, move the contexts, then update the policy where they are now."""
+        """Judge the newest rollouts, move the contexts, then update the policy on them."""
         samples = checked_samples(samples, self._task)
         if len(samples) < Mastery.LEAST_SAMPLES:
             raise ValueError(
@@ -116,7 +158,8 @@ class MasteryLearner(SelfPacedLearner):
         self._iteration += 1
         data = self._buffer.pooled()
         self._distances = self._distances[-len(data) :]
-        mastered = self._judge.mastered(samples, data.rewards)
+        newest = self._buffer.newest(self._pacing.decide_by)
+        mastered = self._judge.mastered(newest, data.rewards)
         move = self._mover.decide(mastered)
         before = self.policy, self.contexts
         metrics = self._update(data, move)
@@ -137,15 +180,18 @@ class MasteryLearner(SelfPacedLearner):
     def _update(self, data: Samples, move: Move) -> Metrics:
         """Carry out the move and learn from the buffer."""
         old = self.policy
-        learns = np.ptp(data.rewards) > EQUAL  # equal rewards teach nothing
+        values = data.rewards
+        if self._pacing.follow_successes:
+            values = values_of(data.contexts, data.rewards, data.successes)
+        learns = np.ptp(values) > EQUAL  # equal values teach nothing
         metrics: Metrics = {"kl_policy": 0.0}
         weights = np.zeros(0)
         if move != "search":
             self._mover.move(move)
             if learns:
-                metrics, weights = self._policy_update(data)
+                metrics, weights = self._policy_update(data, values)
         elif learns:
-            metrics, weights = self._search(data)
+            metrics, weights = self._search(data, values)
         self.contexts = self._mover.contexts
         fitted = self.policy
         if learns:
@@ -155,12 +201,12 @@ class MasteryLearner(SelfPacedLearner):
             metrics["kl_policy"] = old.mean_kl(self.policy, data.contexts)
         return metrics
 
-    def _search(self, data: Samples) -> tuple[Metrics, Array]:
-        """Joint REPS, the paper's first phase (alpha = 0): policy and contexts follow rewards."""
-        epsilon = self._config.epsilon
-        weights = reps_weights(data.rewards, epsilon)
+    def _search(self, data: Samples, values: Array) -> tuple[Metrics, Array]:
+        """Joint REPS, the paper's first phase (alpha = 0): policy and contexts follow `values`."""
+        epsilon = self._pacing.search_epsilon or self._config.epsilon
+        weights = reps_weights(values, epsilon)
         if isinstance(self._mover, ParticleMover):
-            return self._search_with_particles(data, weights)
+            return self._search_with_particles(data, weights, epsilon)
         fit = fit_joint(
             self.policy,
             self._mover.contexts,
@@ -174,9 +220,10 @@ class MasteryLearner(SelfPacedLearner):
         self._mover.follow_search(fit.contexts)
         return joint_metrics(weights, fit), weights.policy
 
-    def _search_with_particles(self, data: Samples, weights: Weights) -> tuple[Metrics, Array]:
+    def _search_with_particles(
+        self, data: Samples, weights: Weights, epsilon: float
+    ) -> tuple[Metrics, Array]:
         """As `_search`, but particles follow the samples' weights instead of a fitted Gaussian."""
-        epsilon = self._config.epsilon
         fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, epsilon)
         self.policy, self._multipliers = fit.policy, weights.multipliers
         assert isinstance(self._mover, ParticleMover)
@@ -184,18 +231,19 @@ class MasteryLearner(SelfPacedLearner):
         fitted = {"kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
         return {**dual_metrics(weights), **fitted}, weights.policy
 
-    def _policy_update(self, data: Samples) -> tuple[Metrics, Array]:
-        """C-REPS over the buffer's contexts."""
+    def _policy_update(self, data: Samples, values: Array) -> tuple[Metrics, Array]:
+        """C-REPS over the buffer's contexts, by the samples' `values` (n,)."""
         config, features = self._config, self._buffer.features()
+        floor = self._pacing.temperature_floor
+        if values is data.rewards:  # among successes and ranks there are no disasters
+            floor = floor_without_disasters(values, self._judge.usual, floor)
         weights = creps_weights(
-            data.rewards,
+            values,
             features,
             features.mean(axis=0),
             epsilon=config.epsilon,
             ridge=config.ridge,
-            temperature_floor=floor_without_disasters(
-                data.rewards, self._judge.usual, self._pacing.temperature_floor
-            ),
+            temperature_floor=floor,
             start=self._multipliers,
         )
         fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, config.epsilon)
@@ -209,9 +257,7 @@ class MasteryLearner(SelfPacedLearner):
         if self._pacing.hold_entropy and move == "on" and far:
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy)
         elif self._pacing.narrow_by_evidence:
-            change = entropy_that_may_go(
-                self._distances, weights, self._config.buffer_size, old.dimension
-            )
+            change = entropy_that_may_go(self._distances, weights, self._buffer.size, old.dimension)
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy + change)
 
     def state(self) -> State:
@@ -230,36 +276,3 @@ class MasteryLearner(SelfPacedLearner):
         self.contexts = self._mover.contexts
         self._judge.first, self._judge.usual, self._judge.largest = state["judge"].tolist()
         self._distances = np.array(state["distances"], dtype=float)
-
-
-class MasteryJudge:
-    """Says what share of the newest batch is mastered.
-
-    With a reward threshold, or successes of the task, that is the success rate. Otherwise it is
-    how far the mean reward has come from that of the initial policy to the best tenth of the
-    buffer: 0 at first, near 1 when most rollouts are as good as the best. If the best rewards have
-    fallen by most of the largest gain so far, a share of that gain is the scale instead. For this,
-    rewards must mean the same in every context, and their noise must be below a third of what can
-    be gained.
-    """
-
-    def __init__(self, reward_threshold: float | None) -> None:
-        self._threshold = reward_threshold
-        self.first = np.nan  # mean reward of the first full buffer
-        self.usual = np.nan  # its median, which rare crashes do not change
-        self.largest = 0.0  # largest gain of the best tenth over `first` so far
-
-    def mastered(self, newest: Samples, buffered: Array) -> float:
-        """The share, from 0 to 1, for the `newest` batch; `buffered` (n,) are all rewards kept."""
-        if np.isnan(self.first):
-            self.first, self.usual = float(buffered.mean()), float(np.median(buffered))
-        gain = float(np.quantile(buffered, BEST)) - self.first
-        self.largest = max(self.largest, gain)
-        if self._threshold is not None:
-            return float((newest.rewards >= self._threshold).mean())
-        if not np.isnan(newest.successes).all():
-            return float(np.nanmean(newest.successes))
-        scale = max(gain, FADED * self.largest)
-        if scale <= 0.0:
-            return 0.0
-        return float(np.clip((newest.rewards.mean() - self.first) / scale, 0.0, 1.0))

@@ -186,6 +186,15 @@ def cholesky(matrix: Array) -> Array:
     return np.asarray(np.linalg.cholesky(matrix), dtype=float)
 
 
+def is_positive_definite(matrix: Array) -> bool:
+    """True if the symmetric `matrix` is finite and has a Cholesky factor."""
+    try:
+        cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.isfinite(matrix).all())
+
+
 def solve_lower(chol: Array, right: Array) -> Array:
     """chol^-1 right, for a lower triangular `chol`.
 

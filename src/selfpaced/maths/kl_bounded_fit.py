@@ -48,7 +48,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array, cholesky, solve_lower
+from selfpaced.maths.arrays import Array, cholesky, is_positive_definite, solve_lower
 from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.gaussian import Gaussian, log_det
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -189,6 +189,9 @@ def moved_back_until_entropy(
 
     The covariance's part of KL(old || new) only falls by this. The mean's part can grow a little
     where the mean has moved in a direction that the fit has widened; runs have not shown this.
+
+    A policy that has converged to a few digits of its parameters can have covariances between which
+    rounding leaves none that is positive definite; then that of `old` stays.
     """
     if new.entropy >= floor:
         return new
@@ -197,6 +200,8 @@ def moved_back_until_entropy(
     least = 2 * (floor - old.entropy)
     t = largest_that_holds(lambda t: np.log1p(t * gains).sum() >= least, HALVINGS)
     covariance = t * new.covariance + (1.0 - t) * old.covariance
+    if not is_positive_definite(covariance):
+        covariance = old.covariance
     return LinearGaussianPolicy(new.features, new.A, covariance)
 
 
@@ -339,8 +344,4 @@ def _unwhitened(white: Array, chol: Array) -> Array | None:
     """
     covariance = chol @ white @ chol.T
     covariance = (covariance + covariance.T) / 2
-    try:
-        cholesky(covariance)
-    except np.linalg.LinAlgError:
-        return None
-    return covariance if np.isfinite(covariance).all() else None
+    return covariance if is_positive_definite(covariance) else None

@@ -17,6 +17,14 @@ A step from q towards an aim p goes along the normalised geometric mean of both,
 At first the aim is the target with standard deviations of at least `least_deviation`, so that
 neighbouring contexts keep helping each other. Once the contexts are there, it is the target itself.
 
+A mover that narrows also changes how wide contexts are on their way. Contexts wider than the
+policy can serve are never mastered, and would stay for ever, because only a step on narrows them.
+So the smallest deviation w, `least_deviation` at first, follows what is mastered:
+
+    "on":      w <- min(least_deviation, WIDTH_FACTOR w)
+    "stay":    w <- max(NARROWEST, w / WIDTH_FACTOR), and deviations of the contexts above those of
+               the aim shrink towards them, by WIDTH_FACTOR at most
+
 With `retreats`, "back" goes to contexts that were mastered before q*, too, farther every time, and
 from the first of them back to the search (`maths/trail.py`).
 
@@ -43,6 +51,8 @@ from selfpaced.maths.trail import Trail
 
 Move = Literal["search", "on", "stay", "back"]
 MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")  # records store the index
+WIDTH_FACTOR = 1.03  # by which one move changes the smallest deviation of contexts
+NARROWEST = 0.002  # smallest deviation that contexts narrow to, as a share of the box's width
 HALVINGS = 40  # halvings of [0, 1] by which bisection finds the length t of a step
 
 
@@ -102,12 +112,23 @@ def decided(rule: MasteryRule, mastered: float, *, anything_mastered: bool) -> M
 
 
 class ContextMover:
-    """Moves a Gaussian over contexts to the target, as the mastery rule says."""
+    """Moves a Gaussian over contexts to the target, as the mastery rule says.
 
-    def __init__(self, rule: MasteryRule, box: Box, target: Gaussian, start: Gaussian) -> None:
-        self._rule, self._target = rule, target
-        self._least_variance: Array = (rule.least_deviation * box.width) ** 2
-        self._wide_target = with_variance_floor(target, self._least_variance)
+    If it `narrows`, contexts that stay become narrower; see the module's docstring.
+    """
+
+    def __init__(
+        self,
+        rule: MasteryRule,
+        box: Box,
+        target: Gaussian,
+        start: Gaussian,
+        *,
+        narrows: bool = False,
+    ) -> None:
+        self._rule, self._target, self._narrows = rule, target, narrows
+        self._box_width = box.width
+        self._set_width(rule.least_deviation)
         self.contexts = self._start = start
         self._mastered: Gaussian | None = None  # q*: the last contexts that were mastered
         self._trail = Trail()  # all contexts that were mastered, if the rule retreats
@@ -131,6 +152,8 @@ class ContextMover:
 
     def move(self, move: Move) -> None:
         """Carry out "on", "stay" or "back". Learners search themselves: see `follow_search`."""
+        if self._narrows:
+            self._follow_mastery(move)
         if move == "on":
             self._mastered = self.contexts
             if self._rule.retreats:
@@ -143,6 +166,24 @@ class ContextMover:
         elif move == "back" and self._mastered is not None:
             self.contexts = step_towards(self.contexts, self._mastered, self._rule.step)
 
+    def _follow_mastery(self, move: Move) -> None:
+        """Change the smallest deviation, and narrow contexts that stay."""
+        if move == "on":
+            self._set_width(min(self._rule.least_deviation, WIDTH_FACTOR * self._width))
+        elif move == "stay":
+            narrowest = min(NARROWEST, self._rule.least_deviation)
+            self._set_width(max(narrowest, self._width / WIDTH_FACTOR))
+            aim = self._target if self._arrived else self._wide_target
+            wanted = np.sqrt(np.diag(aim.covariance) / np.diag(self.contexts.covariance))
+            scale = np.clip(wanted, 1.0 / WIDTH_FACTOR, 1.0)
+            narrower = self.contexts.covariance * np.outer(scale, scale)
+            self.contexts = Gaussian(self.contexts.mean, narrower)
+
+    def _set_width(self, width: float) -> None:
+        """Contexts on their way have at least this deviation, as a share of the box's width."""
+        self._width = width
+        self._wide_target = with_variance_floor(self._target, (width * self._box_width) ** 2)
+
     def _retreat(self) -> None:
         """Go to contexts that were mastered before; from the first of them, begin anew."""
         entry = self._trail.back()
@@ -154,7 +195,8 @@ class ContextMover:
 
     def follow_search(self, found: Gaussian) -> None:
         """Step towards contexts that a search has `found`, widened to the least deviation."""
-        aim = with_variance_floor(found, self._least_variance)
+        least = self._rule.least_deviation * self._box_width
+        aim = with_variance_floor(found, least**2)
         self.contexts = step_towards(self.contexts, aim, self._rule.step)
 
     def state(self) -> dict[str, Array]:
@@ -164,6 +206,8 @@ class ContextMover:
             "covariance": self.contexts.covariance,
             "arrived": np.array(float(self._arrived)),
         }
+        if self._narrows:
+            state["width"] = np.array(self._width)
         if self._mastered is not None:
             state["mastered_mean"] = self._mastered.mean
             state["mastered_covariance"] = self._mastered.covariance
@@ -173,6 +217,8 @@ class ContextMover:
         """Continue from a `state`."""
         self.contexts = Gaussian(state["mean"], state["covariance"])
         self._arrived = bool(state["arrived"])
+        if self._narrows:
+            self._set_width(float(state["width"]))
         self._mastered = None
         if "mastered_mean" in state:
             self._mastered = Gaussian(state["mastered_mean"], state["mastered_covariance"])

@@ -81,7 +81,10 @@ class Group:
         return np.array([run.result.get(name, np.nan) for run in self.runs], dtype=float)
 
     def iterations_to(self, success: float) -> Array:
-        """(seeds,): first iteration with at least this measured success rate; infinity if none."""
+        """(seeds,): first iteration with at least this measured success rate; infinity if none.
+
+        Of a run that was measured at its end only, as some logbooks are, it is unknown, nan.
+        """
         return np.array([_first(run, success) for run in self.runs])
 
     def curve(self, name: str) -> tuple[Array, Array]:
@@ -244,7 +247,12 @@ def quantiles(values: Array) -> tuple[Array, Array, Array]:
 
 
 def _first(run: StoredRun, success: float) -> float:
-    """First iteration of `run` with at least this measured success rate; infinity if none."""
+    """First iteration of `run` with at least this measured success rate; infinity if none.
+
+    It is nan if nothing was measured on the way: success may have come at any time before the end.
+    """
     measured = [(r["iteration"], r["target_success"]) for r in run.records if "target_success" in r]
+    if not measured:
+        return np.nan
     measured.append((run.result["iterations"], run.result.get("target_success", np.nan)))
     return min((i for i, rate in measured if rate >= success), default=np.inf)

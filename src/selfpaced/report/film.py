@@ -30,6 +30,7 @@ def drawn_frames(task: Any, context: Array, path: Array) -> Frames:
         axes.clear()
         task.draw(context, path[None, :end], axes)
         canvas.draw()
+        figure.set_layout_engine("none")  # the axes stay where the first picture has them
         yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 

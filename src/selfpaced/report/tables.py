@@ -11,7 +11,8 @@ from selfpaced.store.reading import StoredRun
 def row(group: Group) -> dict[str, Any]:
     """One line of the table: medians, and 10% and 90% quantiles (q10, q90) over the seeds.
 
-    Iterations to a success rate are infinite where it was never reached.
+    Iterations to a success rate are infinite where it was never reached, and nan where a run was
+    measured at its end only.
     """
     success, reward = quantiles(group.success), quantiles(group.reward)
     return {
@@ -56,7 +57,7 @@ CAPTION = (
     "worst: lowest success of a seed; "
     "rescored: median success in each of the problem's final_tasks, such as a finer simulation; "
     "at mean: success and reward at the target's mean; 50%, 90%: iterations to that success; "
-    "measuring: rollouts on the target and at its mean, besides those of learning"
+    "measuring: rollouts on the target and at its mean, besides those of learning; -: not known"
 )
 
 
@@ -121,6 +122,6 @@ def _decimals(largest: float) -> int:
 
 
 def _iterations(value: float, success: float) -> str:
-    if np.isnan(success):
+    if np.isnan(success) or np.isnan(value):
         return "-"
     return "never" if np.isinf(value) else f"{value:.0f}"

@@ -19,13 +19,19 @@ OURS = frozenset(
     {"gate-precision", "gate-global", "reacher", "reacher-kinematic", "ball-in-a-cup"}
 )  # experiments whose algorithms were renamed; a user's own keep their names
 METRICS = {"able": "mastered"}
-ADDED = {
+ADDED: dict[str, Plain] = {
     # Contexts went back to the last mastered ones and no farther.
     **{
         name: {"retreats": False}
         for name in ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT")
     },
     "StepwisePPO": {"adapts_rate": False},  # the learning rate was constant
+    "Mastery": {
+        "decide_by": 1,  # the newest batch alone decided
+        "search_epsilon": None,
+        "follow_successes": False,
+        "narrow_contexts": False,
+    },
 }
 RESULTS = {
     "rescored_success": "rescored_faithful_success",

@@ -3,6 +3,8 @@
 The kinds of trouble are listed in `Finding`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from selfpaced.maths.mastery_rule import MOVES
@@ -12,6 +14,7 @@ from selfpaced.store.success_course import course_of_success
 from selfpaced.types import Record
 
 SOLVED = 0.8  # success rate on the target from which a run has no findings
+MORE_SAMPLES = "more samples per update (n_samples, buffer_size)"  # a cure
 FEW = 10.0  # effective samples below which an update has too few
 NARROW = 1e-3  # share of the first standard deviation below which a policy counts as collapsed
 FEW_MOVES = 3  # moves of the contexts that are needed to judge what moving costs
@@ -31,11 +34,17 @@ def summarised(found: list[tuple[int, Finding]]) -> list[tuple[str, Finding]]:
     summary: list[tuple[str, Finding]] = []
     for members in kinds.values():
         seed, first = members[0]
-        seeds = ", ".join(str(s) for s, _ in members[:SHOWN_SEEDS])
-        rest = f" and {len(members) - SHOWN_SEEDS} more" if len(members) > SHOWN_SEEDS else ""
-        who = f"seed {seed}" if len(members) == 1 else f"seeds {seeds}{rest}; for seed {seed}"
-        summary.append((who, first))
+        who = seeds_in_words([seed for seed, _ in members])
+        summary.append((who if len(members) == 1 else f"{who}; for seed {seed}", first))
     return summary
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Such as "seed 3" or "seeds 0, 1, 2"; of many seeds the first ones and how many follow."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    rest = f" and {len(seeds) - SHOWN_SEEDS} more" if len(seeds) > SHOWN_SEEDS else ""
+    return f"seeds {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{rest}"
 
 
 def findings(
@@ -117,7 +126,9 @@ def _stalled(records: list[Record]) -> Finding | None:
         "stalled",
         f"the KL to the target fell from {kl[-third]:.3g} to {kl[-1]:.3g} in the last third, "
         f"while {rate:.0%} of the rollouts on the current contexts succeeded",
-        "a larger zeta or alpha_max, which weigh the target more, or a higher variance floor",
+        "a larger zeta or alpha_max, which weigh the target more, or a higher variance floor"
+        if "alpha" in records[-1]
+        else "a lower threshold, above which the teacher moves on, or larger steps (epsilon)",
     )
 
 
@@ -169,8 +180,7 @@ def _starved(records: list[Record]) -> Finding | None:
                 "starved",
                 f"half of the checked updates of the {of} use fewer than "
                 f"{np.median(values):.1f} effective samples",
-                "more samples per update (n_samples), a longer buffer (buffer_size), or a "
-                "smaller epsilon",
+                f"{MORE_SAMPLES}, or a smaller epsilon",
             )
     return None
 
@@ -218,13 +228,13 @@ def _not_mastered(records: list[Record]) -> Finding | None:
     # With a reward_threshold, what is mastered differs from what succeeds.
     judged = flags and np.allclose(mastered, success, equal_nan=True)
     share = f"{rate} succeeded there" if judged else f"{rate} was mastered there, by its rewards"
-    to_try = "a target that can be solved, more samples per update (n_samples), or more iterations"
+    to_try = f"a target that can be solved, {MORE_SAMPLES}, or more iterations"
     if not (column(records, "move") > 0).any():
         return Finding(
             "unreachable",
             f"nothing is mastered yet: in the last third {share}, and the rule waits for more",
-            "more samples per update (n_samples), easier initial contexts, a reward that grows "
-            f"before success{threshold}",
+            f"{MORE_SAMPLES}, easier initial contexts, a reward that grows before success"
+            f"{threshold}",
         )
     if kl[-1] < ARRIVED:
         return Finding(
@@ -256,6 +266,6 @@ def _stuck(records: list[Record], third: int, share: str) -> Finding | None:
         f"since iteration {iteration} hardly any contexts are mastered: in the last third {share}, "
         f"{kl[-1]:.3g} nats from the target, while the policy's entropy went from "
         f"{entropy[-third]:.3g} to {entropy[-1]:.3g} nats",
-        "more samples per update (n_samples), easier initial contexts, or another seed; a policy "
+        f"{MORE_SAMPLES}, easier initial contexts, or another seed; a policy "
         "that narrows without succeeding more often has committed to a way that closes",
     )

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from selfpaced.maths.box import Box
+from selfpaced.maths.gaussian import Gaussian
 from selfpaced.names import checked_context_names
 from selfpaced.spaces.space import checked_space
 from selfpaced.store.experiment_info import (
@@ -86,8 +87,11 @@ class Logbook:
     def __call__(self, record: Record) -> None:
         """Write down `record`; records with the same or a later "iteration" are dropped.
 
-        A crash of the program loses nothing, a loss of power at most the last two seconds.
+        Where contexts and target are Gaussian, their KL is written down, too: by it health tells
+        contexts that stay away from the target. A crash of the program loses nothing, a loss of
+        power at most the last two seconds.
         """
+        record = self._with_distance(record)
         if self._records and self._records[-1]["iteration"] >= record["iteration"]:
             earlier = [r for r in self._records if r["iteration"] < record["iteration"]]
             self._files.keep_records(earlier)
@@ -95,6 +99,20 @@ class Logbook:
         self._files.record(record)
         self._records.append(record)
         self._files.sync_if_due()
+
+    def _with_distance(self, record: Record) -> Record:
+        """`record` with the KL of its contexts to the target, if both are Gaussian."""
+        known = record.keys()
+        # A "context_sample" goes with contexts of another distribution, or of none.
+        if {"kl_to_target", "context_sample"} & known or "context_covariance" not in known:
+            return record
+        if not isinstance(self._target, Gaussian):
+            return record
+        try:
+            contexts = Gaussian(record["context_mean"], record["context_covariance"])
+        except ValueError:  # a record of your own may hold any matrix, which is written as it is
+            return record
+        return {**record, "kl_to_target": contexts.kl(self._target)}
 
     def finish(self, *, success: float = np.nan, reward: float = np.nan) -> None:
         """End the run, with its success rate and mean reward on the target if you know them."""

@@ -224,7 +224,7 @@ def recorded(folder: Path, *, for_health: bool = False) -> list[Record]:
     """The complete lines of metrics in `folder`, even while another process writes.
 
     Nothing if they are damaged: the run itself says so when it goes on. With `for_health` the
-    first, the last and those with a measurement, by which health is judged.
+    first, the last and those with a measurement, by which health is judged; all if none has one.
     """
     lines = recorded_metrics(folder).split(b"\n")[:-1]
     try:

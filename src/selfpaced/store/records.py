@@ -29,9 +29,9 @@ def parsed_records(lines: Sequence[bytes], for_health: bool = False) -> list[Rec
     """The records in `lines` of metrics; an error of DAMAGE if a line is damaged.
 
     With `for_health` the others than the first, the last and those with a measurement are not
-    even parsed.
+    even parsed; of a run that was never measured on the target, all are.
     """
-    if for_health:
+    if for_health and any(b'"target_reward"' in line for line in lines):
         ends = (0, len(lines) - 1)
         lines = [line for k, line in enumerate(lines) if k in ends or b'"target_reward"' in line]
     return [parsed_record(line) for line in lines]

@@ -296,9 +296,15 @@ def asked_iterations(folder: Path) -> int:
 
 def differences(asked: Any, stored: Any, path: str = "") -> Iterator[str]:
     """Each place where two specs differ, in words. A missing entry equals None."""
-    if isinstance(asked, dict) and isinstance(stored, dict):
-        a, s = cast(dict[str, Any], asked), cast(dict[str, Any], stored)
-        for key in sorted({*a, *s}):
-            yield from differences(a.get(key), s.get(key), f"{path}.{key}" if path else key)
-    elif asked != stored:
-        yield f"{path} is {stored!r} there and {asked!r} here"
+    for place, here, there in differing_values(asked, stored, path):
+        yield f"{place} is {there!r} there and {here!r} here"
+
+
+def differing_values(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Each place where two specs differ, with both values. A missing entry equals None."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        a, b = cast(dict[str, Any], one), cast(dict[str, Any], other)
+        for key in sorted({*a, *b}):
+            yield from differing_values(a.get(key), b.get(key), f"{path}.{key}" if path else key)
+    elif one != other:
+        yield path, one, other

@@ -104,8 +104,8 @@ class RowProcesses:
     def map(self, rows: list[Row], stop_at_failure: bool) -> list[Score | RowFailure]:
         """The score of each row, or why it has none.
 
-        With `stop_at_failure` what follows the first failure is not waited for: the other rows
-        then have the same failure.
+        With `stop_at_failure` nothing is waited for after the first failure: rows without a score
+        then have a score of nan, so that only the row that failed is named.
         """
         with self._turn:
             try:
@@ -139,7 +139,7 @@ class RowProcesses:
                     found[index] = reply
                     if isinstance(reply, RowFailure) and stop_at_failure:
                         self._end()
-                        return [found.get(i, reply) for i in range(len(rows))]
+                        return [found.get(i, (np.nan, np.nan)) for i in range(len(rows))]
         return [found[i] for i in range(len(rows))]
 
     def _give(

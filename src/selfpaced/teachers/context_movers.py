@@ -12,10 +12,15 @@ from selfpaced.targets.target import Target, points_of, samples_in
 AnyMover = ContextMover | ParticleMover
 
 
-def mover_of(rule: MasteryRule, space: Box, target: Target, initial: Target) -> AnyMover:
-    """What moves contexts in `space` from the distribution `initial` to the `target`."""
+def mover_of(
+    rule: MasteryRule, space: Box, target: Target, initial: Target, *, narrows: bool = False
+) -> AnyMover:
+    """What moves contexts in `space` from the distribution `initial` to the `target`.
+
+    A Gaussian that `narrows` becomes narrower while it stays. Particles keep their width.
+    """
     if space.ordered and isinstance(target, Gaussian) and isinstance(initial, Gaussian):
-        return ContextMover(rule, space, target, initial)
+        return ContextMover(rule, space, target, initial, narrows=narrows)
 
     def draw(n: int, rng: np.random.Generator) -> Array:
         return samples_in(target, n, rng, space)

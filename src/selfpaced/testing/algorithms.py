@@ -8,6 +8,7 @@ import numpy as np
 from selfpaced.learners.sprl_mastery import Mastery
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.maths.gaussian import Gaussian
+from selfpaced.maths.mastery_rule import MOVES
 from selfpaced.maths.randomness import streams_of
 from selfpaced.targets.target import samples_in
 from selfpaced.testing.assertions import (
@@ -95,9 +96,9 @@ def check_kl_bounds(config: Algorithm, records: Sequence[Mapping[str, Any]]) -> 
     """Check that no update in `records` has moved further than the `epsilon` of `config`.
 
     The realised KLs of policy and contexts, `kl_policy` and `kl_contexts`, count together. With
-    `Mastery` epsilon bounds the policy alone, and the step of its rule bounds KL(new || old) of the
-    contexts. Updates after which a floor raised a variance or an entropy are left out, for the
-    floor goes before the bound.
+    `Mastery` epsilon bounds the policy alone (its `search_epsilon` during the search), and the step
+    of its rule bounds KL(new || old) of the contexts. Updates after which a floor raised a variance
+    or an entropy are left out, for the floor goes before the bound.
 
     >>> from selfpaced import CREPS
     >>> from selfpaced.testing import check_kl_bounds
@@ -119,7 +120,9 @@ def check_kl_bounds(config: Algorithm, records: Sequence[Mapping[str, Any]]) -> 
         if record.get("variance_raised") or record.get("entropy_raised"):
             continue
         if isinstance(pacing, Mastery):
-            moves = [("the policy", record["kl_policy"], epsilon)]
+            searches = record.get("move") == MOVES.index("search")
+            bound = (pacing.search_epsilon if searches else None) or epsilon
+            moves = [("the policy", record["kl_policy"], bound)]
             if number > 1:
                 kl = _contexts(record).kl(_contexts(records[number - 2]))
                 moves.append(("contexts", kl, pacing.rule.step))
