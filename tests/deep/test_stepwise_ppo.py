@@ -131,6 +131,24 @@ def test_a_bound_on_the_kl_ends_an_update_early():
     assert held._adam.steps < 8
 
 
+def test_the_rate_falls_until_an_epoch_fits_into_the_bound_and_rises_again():
+    config = dataclasses.replace(SMALL, learning_rate=0.05, target_kl=0.02, adapts_rate=True)
+    training = config.start(PROBLEM, streams_of(0))
+    found = [training.advance() for _ in range(25)]
+    rates = [0.05, *(metrics["learning_rate"] for metrics in found[1:])]
+    for metrics, rate, following in zip(found, rates, rates[1:], strict=False):
+        change = {True: 1 / 1.5, False: 1.0}[metrics["gradient_steps"] < 4]
+        if metrics["gradient_steps"] == 8:  # all epochs
+            change = min(1.5, 0.05 / rate)
+        assert following == pytest.approx(change * rate)
+    assert min(rates) < 0.03
+    assert min(metrics["gradient_steps"] for metrics in found[:3]) < 4
+    assert np.mean([metrics["gradient_steps"] for metrics in found[-10:]]) >= 4
+    resumed = config.start(PROBLEM, streams_of(9))
+    resumed.restore(training.state())
+    assert repr(resumed.advance()) == repr(training.advance())
+
+
 def test_the_wide_gate_is_learned():
     config = StepwisePPO(environments=16, steps=64, minibatches=16, teacher=UniformTeacher())
     problem = Problem(ContextualPointMass(), Gaussian([0.0, 7.0], np.diag([0.01, 0.01])))
@@ -158,6 +176,7 @@ def test_a_policy_keeps_the_bounds_of_its_task_in_its_file(tmp_path):
     [
         ({"minibatches": 7}, "minibatches must divide the 120 steps of an update; got 7"),
         ({"target_kl": -1.0}, "target_kl"),
+        ({"adapts_rate": True}, "adapts_rate needs a target_kl"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1; got 0"),
     ],
 )

@@ -45,17 +45,27 @@ KNOWN = EXPERIMENTS | {
 }
 
 
+NEEDS = {"minigrid-rooms": "minigrid", "minigrid-crossings": "minigrid", "windy-lander": "Box2D"}
+
+
 def first_of_each(path):
     return {run.algorithm: run for run in reversed(read_packed(path))}.values()
 
 
+# Box2D's wrapper warns while it loads, and crashes if the warning is made an error.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("path", sorted(RESULTS.rglob("*.packed")), ids=lambda path: path.name)
 def test_every_stored_spec_is_the_one_that_is_asked_for_today(path, tmp_path):
+    if path.stem in NEEDS:
+        pytest.importorskip(NEEDS[path.stem], reason="needs the extra others")
     for stored in first_of_each(path):
         experiment = KNOWN[stored.experiment]
         (job,) = plan([experiment], [stored.algorithm], [stored.seed], tmp_path)
-        asked = {key: value for key, value in job.spec.items() if key != "code"}
-        assert list(differences(asked, stored.spec)) == []
+        asked, had = (
+            {key: value for key, value in spec.items() if key != "code"}
+            for spec in (job.spec, stored.spec)
+        )
+        assert list(differences(asked, had)) == []
 
 
 @pytest.mark.parametrize("name", ["gate-precision", "reacher-kinematic"])

@@ -1,25 +1,30 @@
 """A run on disk: killed, damaged, locked, continued."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 from small_experiments import ALGORITHMS, BOWL
 
-from selfpaced import SPRL, Alpha
+from selfpaced import SPRL, Alpha, Gaussian, Problem, StepwisePPO
 from selfpaced.engines.job import Job, Stopped, describe, execute
+from selfpaced.maths.randomness import streams_of
 from selfpaced.store.files import plain
 from selfpaced.store.locking import Locked, is_locked
+from selfpaced.store.packed import read_packed, write_packed
 from selfpaced.store.reading import (
     finished_iterations,
     finished_runs,
     last_record,
     read_run,
+    read_timing,
     recorded_iterations,
 )
 from selfpaced.store.spec import ask_for, asked_iterations
 from selfpaced.store.writing import RunWriter, StoreError
 from selfpaced.sweep import run
+from selfpaced.tasks.contextual_pointmass import ContextualPointMass
 
 FILES = ("metrics.jsonl", "result.json", "policy.npz", "final.npz")
 
@@ -214,6 +219,26 @@ def test_the_store_holds_what_figures_need(tmp_path):
     assert stored.result["rollouts"] == 220
     assert {"selfpaced", "numpy", "scipy"} <= set(stored.result["versions"])
     assert stored.cpu_seconds > 0
+    assert np.isnan(stored.teacher_seconds)  # of a learner without a teacher
+
+
+def test_the_time_of_a_teacher_is_stored_and_packed(tmp_path):
+    problem = Problem(ContextualPointMass(), Gaussian([0.0, 7.0], 0.1 * np.eye(2)))
+    config = StepwisePPO(environments=4, steps=50, minibatches=4, epochs=1)
+    training = config.start(problem, streams_of(0))
+    asked = job(tmp_path)
+    files = RunWriter(asked.folder, asked.spec)
+    files.begin(lambda: training)
+    training.advance()
+    files.checkpoint(training)
+    files.close()
+    timing = read_timing(asked.folder)
+    assert 0.0 < training.teacher_seconds == timing.teacher_seconds < timing.cpu_seconds
+    other = job(tmp_path / "other")
+    execute(other)
+    timed = dataclasses.replace(read_run(other.folder), teacher_seconds=0.125)
+    write_packed([timed], tmp_path / "runs.packed")
+    assert read_packed(tmp_path / "runs.packed")[0].teacher_seconds == 0.125
 
 
 def test_a_gate_run_stays_under_a_megabyte(tmp_path):

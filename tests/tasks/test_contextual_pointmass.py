@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from selfpaced.tasks.contextual_pointmass import ContextualPointMass
+from selfpaced.tasks.contextual_pointmass import ContextualPointMass, _bounded_flight
 
 TASK, WITH_FRICTION = ContextualPointMass(), ContextualPointMass(3)
 WIDE, STILL = [0.0, 8.0], np.zeros((1, 20))
@@ -43,6 +43,22 @@ def test_positions_are_clipped_and_velocities_are_not():
     step = after([3.99, 3.0, 5.0, 0.0])
     np.testing.assert_array_equal(step.states, [[4.0, 3.0, 5.0, 0.0]])
     assert not step.ended[0]
+
+
+@pytest.mark.parametrize("task", [TASK, WITH_FRICTION], ids=["2d", "3d"])
+def test_rows_that_meet_no_wall_move_exactly_as_substep_by_substep(task):
+    rng = np.random.default_rng(0)
+    contexts = task.context_space.uniform(400, rng)
+    states = np.hstack([rng.uniform(-4, 4, (400, 2)), rng.normal(0, 6, (400, 2))])
+    actions, noise = rng.uniform(-10, 10, (400, 2)), rng.standard_normal((400, 20))
+    step = task.move(contexts, states, actions, noise)
+    forces = (1.5 * actions)[:, None] + 0.05 * noise.reshape(-1, 10, 2)
+    friction = contexts[:, 2:] if contexts.shape[1] == 3 else None
+    position, velocity, touched = _bounded_flight(contexts, states, forces, friction)
+    np.testing.assert_array_equal(step.states, np.hstack([position, velocity]))
+    np.testing.assert_array_equal(step.ended, touched)
+    assert 0 < touched.sum() < 200
+    assert 0 < (np.abs(position) == 4.0).any(axis=1).sum() < 200
 
 
 @pytest.mark.parametrize("down", [1.0, -1.0])

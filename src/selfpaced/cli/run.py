@@ -106,7 +106,8 @@ class Run:
             members = [group for group in sweep.groups if group.experiment == name]
             if not members:
                 continue
-            figures = {"": learning_curves(members, experiment.title)}
+            published = experiment.published
+            figures = {"": learning_curves(members, experiment.title, published=published)}
             task = experiment.built_problem().task
             if hasattr(task, "draw"):
                 try:

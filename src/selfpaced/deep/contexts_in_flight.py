@@ -7,6 +7,8 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, IntArray
 
+FEW = 100  # environments, for which a set tells faster than an array whether any occurs twice
+
 
 class ContextsInFlight:
     """A queue of contexts for every environment; the oldest context leaves first.
@@ -39,7 +41,7 @@ class ContextsInFlight:
             self._add_places()
         places = (self._first[ids] + behind) % self._contexts.shape[1]
         self._contexts[ids, places] = contexts
-        np.add.at(self._counts, ids, 1)
+        _add(self._counts, ids, 1)
 
     def counts(self, ids: IntArray) -> IntArray:
         """(k,): contexts in flight of each of the environments `ids` (k,)."""
@@ -58,8 +60,8 @@ class ContextsInFlight:
 
     def drop_oldest(self, ids: IntArray) -> None:
         """Forget the contexts that `oldest(ids)` returns."""
-        np.add.at(self._counts, ids, -1)
-        np.add.at(self._first, ids, 1)
+        _add(self._counts, ids, -1)
+        _add(self._first, ids, 1)
         self._first %= self._contexts.shape[1]
 
     def drop_until(self, environment: int, context: Array) -> None:
@@ -97,8 +99,23 @@ class ContextsInFlight:
         self._first[:] = 0
 
 
+def _distinct(ids: IntArray) -> bool:
+    """True if no entry of `ids` (k,) occurs twice, which is the rule."""
+    return len(ids) < FEW and len(set(ids.tolist())) == len(ids)
+
+
+def _add(values: IntArray, ids: IntArray, change: int) -> None:
+    """Add `change` to an entry of `values` for each of the `ids` (k,), which may repeat."""
+    if _distinct(ids):
+        values[ids] += change
+    else:
+        np.add.at(values, ids, change)
+
+
 def _repeats_before(ids: IntArray) -> IntArray:
     """(k,): how often each entry of `ids` (k,) has occurred before."""
+    if _distinct(ids):
+        return np.zeros(len(ids), dtype=np.int64)
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

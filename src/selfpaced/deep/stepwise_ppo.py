@@ -1,5 +1,6 @@
 """PPO (Schulman et al., 2017) on tasks with steps, with any teacher, in NumPy alone."""
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from selfpaced.deep.gym_task import GymTask
 from selfpaced.deep.stepwise_training import StepwiseTraining, checked_with_steps
 from selfpaced.maths.action_heads import ActionHead, CategoricalHead, GaussianHead
-from selfpaced.maths.arrays import Array, BoolArray, check_at_least, check_positive
+from selfpaced.maths.arrays import Array, BoolArray, check_at_least, check_kind, check_positive
 from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.categorical_network import CategoricalNetworkPolicy
 from selfpaced.maths.network import CLIP, EPSILON, NetworkPolicy
@@ -20,6 +21,7 @@ from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.teachers.target import TargetTeacher
 from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
 
+RATE_FACTOR = 1.5  # by which a learning rate that adapts falls and rises
 POLICY_GAIN, VALUE_GAIN = 0.01, 1.0  # of the last layers at first, as in Stable-Baselines3
 
 
@@ -57,7 +59,7 @@ class StepwisePPO:
     entropy_weight: float = 0.0
     """Weight of the entropy, in nats, in the loss."""
     learning_rate: float = 2.5e-4
-    """Step size of Adam."""
+    """Step size of Adam; the largest one if it adapts."""
     clip: float = 0.2
     """Largest change of the probability ratio, away from 1."""
     value_weight: float = 1.0
@@ -72,6 +74,12 @@ class StepwisePPO:
     Observations lose their mean, too, and are those of all updates before. Rewards are divided by
     the standard deviation of the discounted sum of the rewards so far in an episode.
     """
+    adapts_rate: bool = False
+    """True to divide the learning rate by 1.5 whenever `target_kl` ends an update too early.
+
+    That is within its first epoch, before every step of the update has counted. The rate is
+    multiplied by 1.5, up to `learning_rate`, after an update that did not end early.
+    """
     teacher: TeacherConfig = field(default_factory=TargetTeacher)
     """What chooses the contexts."""
 
@@ -85,6 +93,9 @@ class StepwisePPO:
         for name in ("max_gradient_norm", "target_kl"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
+        check_kind("adapts_rate", self.adapts_rate, bool)
+        if self.adapts_rate and self.target_kl is None:
+            raise ValueError("adapts_rate needs a target_kl, which it adapts to; got None")
         if self.environments * self.steps % self.minibatches:
             raise ValueError(
                 f"minibatches must divide the {self.environments * self.steps} steps of an update; "
@@ -126,6 +137,7 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
         # They stay at 0 and 1 unless `normalise` is true.
         self._observed, self._returned = RunningMoments(self._inputs), RunningMoments(1)
         self._discounted = np.zeros(config.environments)  # rewards so far in each episode
+        self._rate = config.learning_rate
 
     @property
     def _steps(self) -> int:
@@ -204,31 +216,44 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
         unexplained = float(np.var(returns - before) / max(float(np.var(returns)), 1e-30))
         log_std = self._log_std.copy()  # before the update
         known = self._head.log_probabilities(actions, outputs, log_std)
-        clipped, kls = list[float](), list[float]()
-        for epoch in range(config.epochs):
+        latest = deque[tuple[Surrogate, float]](maxlen=config.minibatches)  # an epoch
+        steps = 0
+        for _ in range(config.epochs):
             order = self._rng.permutation(len(seen))
             columns = [a[order] for a in (seen, actions, known, advantages, returns, outputs)]
             for k in range(0, len(seen), size):
                 *parts, old = (column[k : k + size] for column in columns)
                 found, new = self._gradients(*parts)
-                if config.target_kl is not None or epoch == config.epochs - 1:
-                    kls.append(self._head.mean_kl(old, log_std, new, self._log_std))
-                    clipped.append(found.clipped)
-                if config.target_kl is not None and kls[-1] > config.target_kl:
+                kl = self._head.mean_kl(old, log_std, new, self._log_std)
+                latest.append((found, kl))
+                if config.target_kl is not None and kl > config.target_kl:
                     break
                 if config.max_gradient_norm is not None:
                     norm = float(np.sqrt(self._gradient @ self._gradient))
                     self._gradient *= min(1.0, config.max_gradient_norm / (norm + 1e-6))
-                self._adam.step(self._parameters, self._gradient, config.learning_rate)
+                self._adam.step(self._parameters, self._gradient, self._rate)
+                steps += 1
             else:
                 continue
             break  # the policy has changed enough
-        last = config.minibatches  # an epoch
-        return {
-            "kl_update": float(np.mean(kls[-last:])),
-            "clipped": float(np.mean(clipped[-last:])),
+        metrics = {
+            "kl_update": float(np.mean([kl for _, kl in latest])),
+            "clipped": float(np.mean([found.clipped for found, _ in latest])),
             "explained_variance": 1.0 - unexplained,
+            "gradient_steps": steps,
+            "learning_rate": self._rate,
         }
+        if config.adapts_rate:
+            self._adapt_rate(steps)
+        return metrics
+
+    def _adapt_rate(self, steps: int) -> None:
+        """Choose the learning rate of the next update; this one took `steps` gradient steps."""
+        config = self._config
+        if steps < config.minibatches:
+            self._rate /= RATE_FACTOR
+        elif steps == config.minibatches * config.epochs:
+            self._rate = min(self._rate * RATE_FACTOR, config.learning_rate)
 
     def _gradients(
         self, seen: Floats, actions: Floats, known: Floats, advantages: Floats, returns: Floats
@@ -273,6 +298,7 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
             "parameters": self._parameters.copy(),
             "adam": np.array([self._adam.first, self._adam.second]),
             "adam_steps": np.array(self._adam.steps),
+            "learning_rate": np.array(self._rate),
             "rng": generator_state(self._rng),
             **prefixed("episodes.", self._episodes.state()),
             **(self._moments_state() if self._config.normalise else {}),
@@ -291,6 +317,7 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
         self._parameters[:] = state["parameters"]
         self._adam.first, self._adam.second = np.array(state["adam"], dtype=np.float32)
         self._adam.steps = int(state["adam_steps"])
+        self._rate = float(state["learning_rate"])
         self._rng = restored_generator(state["rng"])
         self._episodes.restore(part_of(state, "episodes."))
         if self._config.normalise:

@@ -1,36 +1,29 @@
-"""Stable-Baselines3's SAC (extra `sb3`) on stepwise tasks, with any teacher, as a training."""
-
-# Stable-Baselines3 and torch load when a training starts, and are partly untyped:
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+"""SAC (Haarnoja et al., 2018) on stepwise tasks, with any teacher, in NumPy alone."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from selfpaced.deep.adam_state import adam_tensors, begin_adam
-from selfpaced.deep.global_random_state import GlobalGenerators
+from selfpaced.deep.replay_buffer import ReplayBuffer
+from selfpaced.deep.sac_learner import Losses, SACLearner
 from selfpaced.deep.stepwise_training import StepwiseTraining, checked_stepwise
-from selfpaced.maths.arrays import Array, check_at_least, check_positive
+from selfpaced.maths.arrays import check_at_least, check_positive
 from selfpaced.maths.blas import one_blas_thread
-from selfpaced.maths.randomness import Streams
+from selfpaced.maths.randomness import Streams, generator_state, restored_generator
 from selfpaced.maths.squashed_network import SquashedNetworkPolicy
 from selfpaced.tasks.stepwise_task import StepwiseTask
 from selfpaced.teachers.target import TargetTeacher
-from selfpaced.teachers.torch_threads import one_torch_thread
 from selfpaced.types import Problem, State, TeacherConfig, part_of, prefixed
-
-REPLAYED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepwiseSAC:
     """SAC on contexts that a teacher chooses, for tasks that are a `StepwiseTask`.
 
-    Networks, losses, optimisers and the replay buffer are those of Stable-Baselines3. All
-    environments step at once, and then there is one gradient step. A state holds the replay
-    buffer and the episodes as they are, so that a restored training continues exactly.
+    It computes what Stable-Baselines3's SAC does, without torch. All environments step at once,
+    and then there is one gradient step. A state holds the replay buffer and the episodes as they
+    are, so that a restored training continues exactly.
 
     >>> from selfpaced import Problem, StepwiseSAC, Uniform, UniformTeacher
     >>> from selfpaced.tasks.goal_reaching import GoalReaching
@@ -40,8 +33,6 @@ class StepwiseSAC:
     StepwiseSAC(UniformTeacher, 5 environments, 10000 steps per iteration)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("gymnasium", "stable_baselines3", "torch")
-    """Packages that must be installed."""
     environments: int = 5
     """Environments that step at once; as many steps there are per gradient step."""
     steps: int = 10_000
@@ -87,17 +78,16 @@ class StepwiseSACTraining(StepwiseTraining[StepwiseTask]):
     """`StepwiseSAC` between two iterations."""
 
     def __init__(self, config: StepwiseSAC, problem: Problem, streams: Streams) -> None:
-        import torch
-
-        from selfpaced.deep.sac_model import make_sac
-
         task = checked_stepwise(problem.task)
         super().__init__(config.teacher, problem, task, config.environments, streams)
-        self._config, self._torch = config, torch
-        self._random = GlobalGenerators(torch, streams.learn)
+        self._config, self._rng = config, streams.learn
+        observed, actions = self._task.observation_space.dimension, self._task.action_dimension
+        self._learner = SACLearner(
+            observed, actions, config.hidden, config.gamma, config.learning_rate, self._rng
+        )
+        places = config.buffer_size // config.environments
+        self._replay = ReplayBuffer(places, config.environments, observed, actions)
         self._moves = 0  # steps of each environment
-        with self._random.in_place(), one_torch_thread(torch):
-            self._model = make_sac(config, self._task)
 
     @property
     def _steps(self) -> int:
@@ -106,97 +96,66 @@ class StepwiseSACTraining(StepwiseTraining[StepwiseTask]):
     def advance(self) -> dict[str, Any]:
         """One iteration: steps of all environments, each with a gradient step."""
         self._episodes.forget_finished()
-        with self._random.in_place(), one_torch_thread(self._torch), one_blas_thread():
+        losses = Losses(np.nan, np.nan, np.nan)
+        with one_blas_thread():
             for _ in range(self._config.steps // self._config.environments):
                 self._move()
                 if self._steps > self._config.random_steps:
-                    self._model.train(1, self._config.batch_size)
-        logged: dict[str, Any] = self._model.logger.name_to_value
+                    losses = self._improve()
         return {
             **self._record(),
-            "updates": self._model._n_updates,
-            "temperature": float(logged.get("train/ent_coef", np.nan)),
-            "critic_loss": float(logged.get("train/critic_loss", np.nan)),
-            "actor_loss": float(logged.get("train/actor_loss", np.nan)),
+            "updates": self._learner.steps,
+            "temperature": losses.temperature,
+            "critic_loss": losses.critic,
+            "actor_loss": losses.actor,
         }
 
     def _move(self) -> None:
         """One step of every environment, into the replay buffer."""
-        n, limit = self._config.environments, self._task.action_limit
+        shape = (self._config.environments, self._task.action_dimension)
         seen = self._episodes.observe().astype(np.float32)
         if self._steps < self._config.random_steps:
-            actions: Any = np.random.uniform(-1.0, 1.0, (n, self._task.action_dimension))  # noqa: NPY002
+            actions = self._rng.uniform(-1.0, 1.0, shape).astype(np.float32)
         else:
-            with self._torch.no_grad():
-                actions = self._model.actor(self._torch.from_numpy(seen)).numpy()
-        step = self._episodes.step(limit * actions.astype(float))
-        self._model.replay_buffer.add(
-            seen,
-            step.observations.astype(np.float32),
-            actions,
-            step.rewards,
-            step.over,
-            [{"TimeLimit.truncated": bool(cut)} for cut in step.truncated],
-        )
+            actions = self._learner.act(seen, self._rng.standard_normal(shape, dtype=np.float32))
+        step = self._episodes.step(self._task.action_limit * actions.astype(float))
+        following = step.observations.astype(np.float32)
+        ended = step.over & ~step.truncated
+        self._replay.add(seen, actions, step.rewards.astype(np.float32), following, ended)
         self._moves += 1
+
+    def _improve(self) -> Losses:
+        """One gradient step on transitions of the replay buffer."""
+        size = self._config.batch_size
+        batch = self._replay.sample(size, self._rng)
+        shape = (2, size, self._task.action_dimension)
+        noise, noise_after = self._rng.standard_normal(shape, dtype=np.float32)
+        return self._learner.step(batch, noise, noise_after)
 
     @property
     def policy(self) -> SquashedNetworkPolicy:
-        """The policy learned so far, as NumPy arrays."""
-        actor = self._model.actor
-        hidden = [layer for layer in actor.latent_pi if hasattr(layer, "weight")]
-        heads = [actor.mu, actor.log_std]
-        weights = [self._numbers(layer.weight).T for layer in hidden]
-        biases = [self._numbers(layer.bias) for layer in hidden]
+        """The policy learned so far."""
+        layers = self._learner.policy_layers
         return SquashedNetworkPolicy(
-            weights=(*weights, np.hstack([self._numbers(head.weight).T for head in heads])),
-            biases=(*biases, np.hstack([self._numbers(head.bias) for head in heads])),
+            weights=tuple(weights[0].astype(float) for weights, _ in layers),
+            biases=tuple(biases[0, 0].astype(float) for _, biases in layers),
             action_limit=self._task.action_limit,
         )
 
-    @staticmethod
-    def _numbers(tensor: Any) -> Array:
-        return tensor.detach().numpy().astype(float)
-
-    def _tensors(self) -> list[Any]:
-        """All tensors that a gradient step changes, in a fixed order."""
-        model = self._model
-        found = [tensor.detach() for tensor in model.policy.state_dict().values()]
-        found.append(model.log_ent_coef.detach())
-        for optimiser in self._optimisers():
-            found += adam_tensors(optimiser)
-        return found
-
-    def _optimisers(self) -> tuple[Any, Any, Any]:
-        model = self._model
-        return model.actor.optimizer, model.critic.optimizer, model.ent_coef_optimizer
-
     def state(self) -> State:
         """Everything that later iterations depend on, as plain arrays."""
-        model, buffer = self._model, self._model.replay_buffer
-        held = buffer.size()
         return {
             "moves": np.array(self._moves),
-            "updates": np.array(model._n_updates),
-            "replay.position": np.array([buffer.pos, int(buffer.full)]),
-            **{f"replay.{name}": getattr(buffer, name)[:held].copy() for name in REPLAYED},
-            **{f"tensor.{i}": t.numpy().copy() for i, t in enumerate(self._tensors())},
-            **prefixed("random.", self._random.state()),
+            "rng": generator_state(self._rng),
+            **prefixed("learner.", self._learner.state()),
+            **prefixed("replay.", self._replay.state()),
             **prefixed("episodes.", self._episodes.state()),
         }
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
-        model, buffer = self._model, self._model.replay_buffer
-        self._moves, model._n_updates = int(state["moves"]), int(state["updates"])
-        position, full = state["replay.position"].tolist()
-        buffer.pos, buffer.full = position, bool(full)
-        for name in REPLAYED:
-            kept = state[f"replay.{name}"]
-            getattr(buffer, name)[: len(kept)] = kept
-        for optimiser in self._optimisers():
-            begin_adam(self._torch, optimiser, used=model._n_updates > 0)
-        for i, tensor in enumerate(self._tensors()):
-            tensor.copy_(self._torch.from_numpy(np.array(state[f"tensor.{i}"])))
-        self._random.restore(part_of(state, "random."))
+        self._moves = int(state["moves"])
+        self._rng = restored_generator(state["rng"])
+        self._learner.restore(part_of(state, "learner."))
+        self._replay.restore(part_of(state, "replay."))
         self._episodes.restore(part_of(state, "episodes."))

@@ -55,6 +55,11 @@ class StepwiseTraining(ABC, Generic[T]):
         """Rollouts (an episode's worth of steps each) and steps used so far."""
         return Spent(self._steps // self._longest, self._steps)
 
+    @property
+    def teacher_seconds(self) -> float:
+        """CPU time that the teacher has taken in this process."""
+        return self._episodes.teacher_seconds
+
     def _record(self) -> dict[str, Any]:
         """What to record of the episodes since the last iteration."""
         curriculum = self._episodes.curriculum

@@ -1,6 +1,9 @@
 """What batches of episodes with a curriculum have in common."""
 
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +35,11 @@ class TaughtBatch(ABC):
     """Sum of the rewards, success and length of each episode since `forget_finished`."""
     finished_contexts: list[Array]
     """(d,): the context of each of them."""
+    teacher_seconds: float
+    """CPU time that the teacher has taken in this process, with the curriculum around it."""
 
     def __init__(self, curriculum: Curriculum) -> None:
-        self.curriculum = curriculum
+        self.curriculum, self.teacher_seconds = curriculum, 0.0
         self.forget_finished()
 
     @abstractmethod
@@ -57,6 +62,13 @@ class TaughtBatch(ABC):
     @abstractmethod
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+
+    @contextmanager
+    def _teacher_timed(self) -> Generator[None]:
+        """What happens inside counts as the teacher's time."""
+        began = time.process_time()
+        yield
+        self.teacher_seconds += time.process_time() - began
 
     def _note_finished(
         self, contexts: Array, sums: Array, successes: Array, steps: IntArray

@@ -70,8 +70,9 @@ class TaughtEnvironments(TaughtBatch):
             contexts = self._contexts[rows].copy()
             steps = np.array([len(self._actions[i]) for i in rows])
             self._note_finished(contexts, self._sums[rows], successes[rows], steps)
-            self.curriculum.finished(rows, returns[rows], successes[rows])
-            self._contexts[rows] = self.curriculum.next_contexts(rows)
+            with self._teacher_timed():
+                self.curriculum.finished(rows, returns[rows], successes[rows])
+                self._contexts[rows] = self.curriculum.next_contexts(rows)
             self._begin(rows)
         return TaughtStep(rewards, over, truncated & ~ended, observations)
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from selfpaced.deep.stepwise_ppo import StepwisePPO
-from selfpaced.experiments.experiment import Experiment
+from selfpaced.experiments.experiment import Experiment, PublishedLevel
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.targets.mixture import Mixture
 from selfpaced.tasks.contextual_pointmass import ContextualPointMass
@@ -47,6 +47,7 @@ SPDL_PPO = StepwisePPO(
     value_weight=1.0,
     max_gradient_norm=None,
     target_kl=TARGET_KL,
+    adapts_rate=True,
 )
 # 4,096 steps per update in minibatches of 128; the rest are defaults of Stable-Baselines3.
 CURROT_PPO = StepwisePPO(
@@ -63,6 +64,7 @@ CURROT_PPO = StepwisePPO(
     value_weight=0.5,
     max_gradient_norm=0.5,
     target_kl=TARGET_KL,
+    adapts_rate=True,
 )
 
 # Teachers judge by the discounted return, in which the authors' bounds are.
@@ -131,4 +133,8 @@ POINTMASS_CURROT = Experiment(
     iterations=200,
     measure_rollouts=100,
     final_rollouts=200,  # the authors' last measurement has 100
+    published=(  # read from a figure of the authors' repository
+        PublishedLevel("published: CURROT", 200, 6.1, "target_reward"),
+        PublishedLevel("published: CURROT, ICML version", 200, 6.4, "target_reward"),
+    ),
 )

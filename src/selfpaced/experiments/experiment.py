@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from selfpaced.experiments.algorithm_names import algorithm_called
 from selfpaced.maths.arrays import check_at_least, check_kind, has_method
@@ -11,6 +11,19 @@ from selfpaced.names import checked_name
 from selfpaced.types import Algorithm, Problem
 
 MEASUREMENTS = 50  # measurements on the target during a run
+
+
+class PublishedLevel(NamedTuple):
+    """What others have published of the same experiment; figures show it as a mark."""
+
+    label: str
+    """Who has reached it, and how."""
+    iteration: int
+    """After how many iterations."""
+    value: float
+    """The success rate or the mean reward on the target."""
+    metric: Literal["target_success", "target_reward"]
+    """Which of the two it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +63,8 @@ class Experiment:
     """Rollouts of every measurement on the target."""
     final_rollouts: int = 500
     """Rollouts of the last measurement, which counts in tables."""
+    published: tuple[PublishedLevel, ...] = ()
+    """Levels that others have published, which figures of learning curves show."""
 
     def __post_init__(self) -> None:
         check_at_least("iterations", self.iterations, 1)

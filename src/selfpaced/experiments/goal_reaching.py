@@ -8,7 +8,7 @@ docs/benchmarks.md says what differs from the published experiment.
 from dataclasses import replace
 
 from selfpaced.deep.stepwise_sac import StepwiseSAC
-from selfpaced.experiments.experiment import Experiment
+from selfpaced.experiments.experiment import Experiment, PublishedLevel
 from selfpaced.targets.uniform import Uniform
 from selfpaced.tasks.goal_reaching import NARROWEST, PLANE, GoalReaching
 from selfpaced.teachers import ALPGMM, CurrOT, SelfPacedMastery
@@ -55,4 +55,9 @@ MAZE_CURROT = Experiment(
     iterations=400,
     measure_rollouts=100,
     final_rollouts=500,
+    published=(  # read from a figure of the authors' repository
+        PublishedLevel("published: CURROT", 75, 0.75, "target_success"),
+        PublishedLevel("published: CURROT", 400, 0.96, "target_success"),
+        PublishedLevel("published: CURROT, ICML version", 400, 0.79, "target_success"),
+    ),
 )

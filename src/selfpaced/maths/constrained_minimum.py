@@ -60,11 +60,12 @@ def _constraint(function: Function, bound: float, *, sign: float) -> Any:
 
     SciPy asks for value and gradient one after the other, at the same x; they are computed once.
     """
-    known: list[tuple[Array, tuple[float, Array]]] = []
+    known: list[tuple[bytes, tuple[float, Array]]] = []
 
     def at(x: Array) -> tuple[float, Array]:
-        if not known or not np.array_equal(known[0][0], x):
-            known[:] = [(x.copy(), function(x))]
+        key = x.tobytes()
+        if not known or known[0][0] != key:
+            known[:] = [(key, function(x))]
         return known[0][1]
 
     def fun(x: Array) -> float:

@@ -72,6 +72,10 @@ def step_to_target(
     solver starts, should reach it.
     """
     problem = _WhitenedProblem(old, target, tried)
+    at_target = problem.unknowns_of_target
+    value = problem.value_at(at_target)
+    if problem.kl_from_old(at_target)[0] <= epsilon and value >= threshold:
+        return ContextStep(target, value, False)  # there is nothing to search for
     return problem.solve(problem.kl_to_target, epsilon, threshold)
 
 
@@ -119,6 +123,21 @@ def step_by_alpha(
     return ContextStep(fit.gaussian, float(weights @ values), fit.kept_old)
 
 
+class _Parts(NamedTuple):
+    """What the unknowns of a `_WhitenedProblem` stand for."""
+
+    mean: Array
+    """(d,): m."""
+    chol: Array
+    """(d, d): L."""
+    inverse: Array
+    """(d, d): the inverse of L."""
+    diagonal: Array
+    """(d,): the diagonal of L."""
+    log_det: float
+    """log det L."""
+
+
 class _WhitenedProblem:
     """The threshold form in coordinates u = L_old^-1 (c - mean_old), where q is N(0, I).
 
@@ -131,7 +150,10 @@ class _WhitenedProblem:
         self._old = old
         self._d = d = old.dimension
         self._rows, self._columns = np.tril_indices(d)
-        self._diagonal = d + np.flatnonzero(self._rows == self._columns)
+        self._on_diagonal = np.flatnonzero(self._rows == self._columns)
+        self._diagonal = d + self._on_diagonal
+        self._known: tuple[bytes, _Parts] | None = None
+        self._eye = np.eye(d)
         # Values are counted from the least one: see the module's docstring.
         self._least = float(tried.values.min())
         above = tried.values - self._least
@@ -143,34 +165,52 @@ class _WhitenedProblem:
         self._values = above[counted] * tried.shares[counted] / self._scale
         inverse = np.linalg.inv(old.chol)
         self._aim = inverse @ (target.mean - old.mean)
-        spread = inverse @ target.chol
+        self._spread = spread = inverse @ target.chol  # lower triangular, as both are
         self._precision = np.linalg.inv(spread @ spread.T)
         self._log_det = 2 * float(np.log(np.abs(np.diag(spread))).sum())
 
-    def _parts(self, x: Array) -> tuple[Array, Array]:
-        """The mean m and the Cholesky factor L that the unknowns `x` stand for."""
-        L = np.zeros((self._d, self._d))
-        L[self._rows, self._columns] = x[self._d :]
-        np.fill_diagonal(L, np.exp(np.clip(x[self._diagonal], -30, 30)))
-        return x[: self._d], L
+    def _parts(self, x: Array) -> "_Parts":
+        """What the unknowns `x` stand for; the solver asks several functions at the same x."""
+        key = x.tobytes()
+        if self._known is None or self._known[0] != key:
+            L = np.zeros((self._d, self._d))
+            L[self._rows, self._columns] = x[self._d :]
+            diagonal = np.exp(np.minimum(np.maximum(x[self._diagonal], -30), 30))
+            L.flat[:: self._d + 1] = diagonal
+            log_det = np.log(diagonal).sum()
+            mean = x[: self._d].copy()  # the solver changes x in place
+            inverse = np.asarray(np.linalg.inv(L), dtype=float)
+            self._known = key, _Parts(mean, L, inverse, diagonal, log_det)
+        return self._known[1]
 
-    def _gradient(self, by_mean: Array, by_L: Array, L: Array) -> Array:
+    def _gradient(self, by_mean: Array, by_L: Array, diagonal: Array) -> Array:
         """The gradient in x, from the gradients in m and in L."""
-        by_L = by_L.copy()
-        by_L[np.diag_indices(self._d)] *= np.diag(L)  # by the logarithm of the diagonal
-        return np.concatenate([by_mean, by_L[self._rows, self._columns]])
+        found = np.concatenate([by_mean, by_L[self._rows, self._columns]])
+        found[self._diagonal] *= diagonal  # by the logarithm of the diagonal
+        return found
 
     def value(self, x: Array) -> tuple[float, Array]:
         """sum_i s_i [p(c_i) / q(c_i)] V_i, with the values scaled to [0, 1]."""
-        m, L = self._parts(x)
-        inverse = np.linalg.inv(L)
+        m, _, inverse, diagonal, log_det = self._parts(x)
         z = (self._u - m) @ inverse.T
         squares = np.einsum("ij,ij->i", z, z)
-        log_w = self._half_squares - 0.5 * squares - np.log(np.diag(L)).sum()
+        log_w = self._half_squares - 0.5 * squares - log_det
         share = np.exp(np.minimum(log_w, 50.0)) * self._values
-        pulled = z @ inverse  # L^-T z of each row
-        by_L = pulled.T @ (share[:, None] * z) - share.sum() * np.diag(1 / np.diag(L))
-        return float(share.sum()), self._gradient(pulled.T @ share, by_L, L)
+        pulled, total = z @ inverse, share.sum()  # L^-T z of each row
+        by_L = pulled.T @ (share[:, None] * z)
+        by_L.flat[:: self._d + 1] -= total * (1 / diagonal)
+        return float(total), self._gradient(pulled.T @ share, by_L, diagonal)
+
+    def value_at(self, x: Array) -> float:
+        """The same in the unit of the values."""
+        return self._unscaled(self.value(x)[0])
+
+    @property
+    def unknowns_of_target(self) -> Array:
+        """The x at which p is the target."""
+        x = np.concatenate([self._aim, self._spread[self._rows, self._columns]])
+        x[self._diagonal] = np.log(x[self._diagonal])
+        return x
 
     def loss(self, x: Array) -> tuple[float, Array]:
         """Minus the value, for minimising."""
@@ -179,13 +219,13 @@ class _WhitenedProblem:
 
     def kl_to_target(self, x: Array) -> tuple[float, Array]:
         """KL(p || mu)."""
-        m, L = self._parts(x)
-        P, offset = self._precision, x[: self._d] - self._aim
-        log_det = 2 * float(np.log(np.diag(L)).sum())
-        trace = float(np.einsum("ij,ij->", P @ L, L))
-        kl = 0.5 * (trace + offset @ P @ offset - self._d + self._log_det - log_det)
-        by_L = P @ L - np.diag(1 / np.diag(L))
-        return float(kl), self._gradient(P @ (m - self._aim), by_L, L)
+        m, L, _, diagonal, log_det = self._parts(x)
+        P, offset = self._precision, m - self._aim
+        by_L = P @ L
+        trace = float(np.einsum("ij,ij->", by_L, L))
+        kl = 0.5 * (trace + offset @ P @ offset - self._d + self._log_det - 2 * float(log_det))
+        by_L.flat[:: self._d + 1] -= 1 / diagonal
+        return float(kl), self._gradient(P @ offset, by_L, diagonal)
 
     def kl_to_values(self, x: Array) -> tuple[float, Array]:
         """KL(p || mu) but for a constant, where the values are log-densities of mu."""
@@ -196,14 +236,14 @@ class _WhitenedProblem:
 
     def kl_from_old(self, x: Array) -> tuple[float, Array]:
         """KL(q || p)."""
-        m, L = self._parts(x)
-        inverse = np.linalg.inv(L)
+        m, _, inverse, diagonal, log_det = self._parts(x)
         S_inverse = inverse.T @ inverse
-        second = np.eye(self._d) + np.outer(m, m)
-        log_det = 2 * float(np.log(np.diag(L)).sum())
-        kl = 0.5 * (float(np.trace(S_inverse @ second)) - self._d + log_det)
-        by_L = -S_inverse @ second @ inverse.T + np.diag(1 / np.diag(L))
-        return kl, self._gradient(S_inverse @ m, by_L, L)
+        second = self._eye + m[:, None] * m
+        trace = float((S_inverse @ second).trace())
+        kl = 0.5 * (trace - self._d + 2 * float(log_det))
+        by_L = -S_inverse @ second @ inverse.T
+        by_L.flat[:: self._d + 1] += 1 / diagonal
+        return kl, self._gradient(S_inverse @ m, by_L, diagonal)
 
     def solve(self, objective: Function, epsilon: float, threshold: float | None) -> ContextStep:
         """The minimum of `objective` with KL(q || p) <= epsilon and, if given, value >= threshold.
@@ -218,12 +258,11 @@ class _WhitenedProblem:
             at_least=[] if threshold is None else [(self.value, self._scaled(threshold))],
         )
         if x is None:
-            return ContextStep(self._old, self._unscaled(self.value(start)[0]), True)
-        m, L = self._parts(x)
+            return ContextStep(self._old, self.value_at(start), True)
+        m, L, *_ = self._parts(x)
         chol = self._old.chol @ L
         mean = self._old.mean + self._old.chol @ m
-        value = self._unscaled(self.value(x)[0])
-        return ContextStep(Gaussian(mean, chol @ chol.T), value, False)
+        return ContextStep(Gaussian(mean, chol @ chol.T), self.value_at(x), False)
 
     def _scaled(self, value: float) -> float:
         """`value` in the scale in which the values lie in [0, 1]."""

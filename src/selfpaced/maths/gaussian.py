@@ -60,15 +60,20 @@ class Gaussian(ComparedByFields):
 
     def kl(self, other: "Gaussian") -> float:
         """KL(self || other), in nats."""
-        spread = solve_lower(other.chol, self.chol)
-        shift = solve_lower(other.chol, self.mean - other.mean)
-        trace = float(np.sum(spread**2) + np.sum(shift**2))
-        return 0.5 * (trace - self.dimension) + log_det(other.chol) - log_det(self.chol)
+        return kl_of(self.mean, self.chol, other.mean, other.chol)
 
     @property
     def entropy(self) -> float:
         """The entropy, in nats."""
         return normal_entropy(self.chol)
+
+
+def kl_of(mean: Array, chol: Array, other_mean: Array, other_chol: Array) -> float:
+    """KL of two Gaussians with means (d,) and lower Cholesky factors (d, d), in nats."""
+    spread = solve_lower(other_chol, chol)
+    shift = solve_lower(other_chol, mean - other_mean)
+    trace = float((spread * spread).sum() + (shift * shift).sum())
+    return 0.5 * (trace - len(mean)) + log_det(other_chol) - log_det(chol)
 
 
 def with_variance_floor(gaussian: Gaussian, floor: ArrayLike) -> Gaussian:

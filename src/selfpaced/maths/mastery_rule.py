@@ -36,10 +36,17 @@ from typing import Literal
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, check_kind, check_number, check_positive, check_share
+from selfpaced.maths.arrays import (
+    Array,
+    check_kind,
+    check_number,
+    check_positive,
+    check_share,
+    cholesky,
+)
 from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian, with_variance_floor
+from selfpaced.maths.gaussian import Gaussian, kl_of, with_variance_floor
 from selfpaced.maths.trail import Trail
 
 Move = Literal["search", "on", "stay", "back"]
@@ -220,9 +227,7 @@ class ContextMover:
 
 def blend(one: Gaussian, other: Gaussian, share: float) -> Gaussian:
     """The Gaussian proportional to one^(1 - share) other^share: precisions add up."""
-    P, Q = (1 - share) * _inverse(one.covariance), share * _inverse(other.covariance)
-    covariance = _inverse(P + Q)
-    return Gaussian(covariance @ (P @ one.mean + Q @ other.mean), covariance)
+    return Gaussian(*_Blends(one, other).at(share))
 
 
 def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
@@ -232,9 +237,27 @@ def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
     """
     if aim.kl(old) <= epsilon:
         return aim
-    # The KL grows with the share, from 0.
-    share = largest_that_holds(lambda t: blend(old, aim, t).kl(old) <= epsilon, HALVINGS)
-    return blend(old, aim, share)
+    blends = _Blends(old, aim)
+
+    def holds(share: float) -> bool:
+        mean, covariance = blends.at(share)
+        return kl_of(mean, cholesky(covariance), old.mean, old.chol) <= epsilon
+
+    return Gaussian(*blends.at(largest_that_holds(holds, HALVINGS)))  # the KL grows with the share
+
+
+class _Blends:
+    """All blends of two Gaussians, whose precisions are computed once."""
+
+    def __init__(self, one: Gaussian, other: Gaussian) -> None:
+        self._means = one.mean, other.mean
+        self._precisions = _inverse(one.covariance), _inverse(other.covariance)
+
+    def at(self, share: float) -> tuple[Array, Array]:
+        """Mean and covariance of the blend with this `share` of the second."""
+        P, Q = (1 - share) * self._precisions[0], share * self._precisions[1]
+        covariance = _inverse(P + Q)
+        return covariance @ (P @ self._means[0] + Q @ self._means[1]), covariance
 
 
 def _inverse(matrix: Array) -> Array:

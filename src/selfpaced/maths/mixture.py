@@ -108,6 +108,9 @@ def _spread(data: Array, k: int, rng: np.random.Generator) -> list[int]:
     for _ in range(k - 1):
         total = nearest.sum()
         chances = nearest / total if total > 0 else np.full(len(data), 1.0 / len(data))
-        chosen.append(int(rng.choice(len(data), p=chances)))
+        # What rng.choice(len(data), p=chances) does, without its checks.
+        reached = chances.cumsum()
+        reached /= reached[-1]
+        chosen.append(int(reached.searchsorted(rng.random(), side="right")))
         nearest = np.minimum(nearest, ((data - data[chosen[-1]]) ** 2).sum(axis=1))
     return chosen

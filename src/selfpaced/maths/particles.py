@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import scipy
 
 from selfpaced.maths.arrays import Array, frozen
 from selfpaced.maths.box import Box
@@ -107,10 +106,15 @@ class Particles:
 
 def log_density(points: Array, places: Array, deviation: float) -> Array:
     """(n,): log q(x) of each of the `points` (n, e), for particles at `places` (N, e)."""
-    squares = (points**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * points @ places.T
-    logs = scipy.special.logsumexp(-0.5 * np.maximum(squares, 0.0) / deviation**2, axis=1)
+    exponents = (points**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * points @ places.T
+    np.maximum(exponents, 0.0, out=exponents)  # squared distances, but for rounding
+    exponents *= -0.5 / deviation**2
+    # SciPy's logsumexp takes five times as long for arrays of this size.
+    largest = exponents.max(axis=1)
+    exponents -= largest[:, None]
+    np.exp(exponents, out=exponents)
     constant = np.log(len(places)) + 0.5 * places.shape[1] * np.log(2 * np.pi * deviation**2)
-    return np.asarray(logs - constant, dtype=float)
+    return largest + np.log(exponents.sum(axis=1)) - constant
 
 
 @lru_cache(maxsize=8)

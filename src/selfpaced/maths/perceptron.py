@@ -63,9 +63,13 @@ class Perceptron:
         """As `outputs`, for layers that are known already."""
         found = [x]
         for weights, biases in layers[:-1]:
-            found.append(np.tanh(found[-1] @ weights + biases))
+            hidden = found[-1] @ weights
+            hidden += biases
+            found.append(np.tanh(hidden, out=hidden))
         weights, biases = layers[-1]
-        found.append(found[-1] @ weights + biases)
+        last = found[-1] @ weights
+        last += biases
+        found.append(last)
         return found
 
     @staticmethod
@@ -83,9 +87,12 @@ class Perceptron:
         for k in range(len(layers) - 1, -1, -1):
             by_weights, by_biases = gradients[k]
             np.matmul(outputs[k].T, delta, out=by_weights)
-            np.sum(delta, axis=0, out=by_biases)
+            np.add.reduce(delta, axis=0, out=by_biases)
             if k:
-                delta = (delta @ layers[k][0].T) * (1.0 - outputs[k] ** 2)
+                slope = outputs[k] * outputs[k]
+                np.subtract(1.0, slope, out=slope)  # of tanh
+                delta = delta @ layers[k][0].T
+                delta *= slope
 
 
 def _orthogonal(rows: int, columns: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -106,7 +113,8 @@ class Adam:
     steps: int
     """Steps so far."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, epsilon: float = EPSILON) -> None:
+        self._epsilon = np.float32(epsilon)
         self.first, self.second = np.zeros((2, count), dtype=np.float32)
         self.steps = 0
         self._square, self._change = np.zeros((2, count), dtype=np.float32)
@@ -128,7 +136,7 @@ class Adam:
         second += square
         np.sqrt(second, out=square)
         square /= np.float32(np.sqrt(1.0 - DECAY_2**self.steps))
-        square += np.float32(EPSILON)
+        square += self._epsilon
         np.divide(first, square, out=change)
         change *= np.float32(learning_rate / (1.0 - DECAY_1**self.steps))
         parameters -= change

@@ -15,7 +15,7 @@ of the reward from 0 to 1, which orders rollouts of equal success.
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, BoolArray, IntArray
 
 AGREES = 0.9
 """Agreement from which rewards alone are maximised."""
@@ -41,12 +41,12 @@ def values_of(contexts: Array, rewards: Array, successes: Array) -> Array:
     return succeeded + RANKS * ranks(rewards)
 
 
-def agreement(contexts: Array, rewards: Array, succeeded: Array) -> float:
+def agreement(contexts: Array, rewards: Array, succeeded: BoolArray) -> float:
     """From 0 to 1: how often a success earns more than a failure in a nearby context.
 
     1 if there are only successes or only failures.
     """
-    won, lost = (_spread_evenly(np.flatnonzero(of)) for of in (succeeded, ~succeeded))
+    won, lost = _spread_evenly(succeeded), _spread_evenly(~succeeded)
     if won.size == 0 or lost.size == 0:
         return 1.0
     deviations = contexts.std(axis=0)
@@ -65,8 +65,9 @@ def ranks(values: Array) -> Array:
     return middle[where] / max(len(values) - 1, 1)
 
 
-def _spread_evenly(rows: Array) -> Array:
-    """At most COMPARED of the `rows` (k,), evenly spread."""
+def _spread_evenly(chosen: BoolArray) -> IntArray:
+    """At most COMPARED of the rows that are `chosen` (n,), evenly spread."""
+    rows = np.flatnonzero(chosen)
     if len(rows) <= COMPARED:
         return rows
     return rows[np.linspace(0, len(rows) - 1, COMPARED).astype(int)]

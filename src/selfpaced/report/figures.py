@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from selfpaced.experiments.experiment import PublishedLevel
 from selfpaced.maths.arrays import Array
 from selfpaced.report.data import Group, quantiles
 from selfpaced.report.statistics import bootstrap, paired
@@ -37,6 +38,7 @@ OTHER = (  # colours for algorithms that are not listed above
     *("#444444", "#8C6D31", "#7B4173", "#637939", "#C0392B", "#3182BD", "#E6550D", "#1B9E9E"),
     *("#E377C2", "#9E9E9E", "#1F3A93", "#B5BD00"),
 )
+FARTHEST_LEVEL = 4  # times the longest curve: a published level that lies farther is not drawn
 LONGEST_LEGEND = 5  # a legend with more names goes beside the figure, not into it
 NAMES = {  # what figures and tables call an algorithm
     "sprl": "SPRL",
@@ -121,8 +123,32 @@ def _legend(figure: Any, panels: Iterable[Any], size: float | None = None) -> No
             return
 
 
-def learning_curves(members: list[Group], title: str, over: str = "iteration") -> Any:
-    """A figure of success rate and reward on the target over iterations, or over "rollouts"."""
+def _mark(axes: Any, level: PublishedLevel, *, above: bool) -> None:
+    """Draw a published level as a diamond, with its label to the left."""
+    place = level.iteration, level.value
+    axes.plot(*place, "D", color="black", markerfacecolor="none", markersize=5)
+    axes.annotate(
+        f"{level.label}: {level.value:g}",
+        place,
+        (-6, 2 if above else -2),
+        textcoords="offset points",
+        ha="right",
+        va="bottom" if above else "top",
+        fontsize=7,
+        parse_math=False,
+    )
+
+
+def learning_curves(
+    members: list[Group],
+    title: str,
+    over: str = "iteration",
+    published: Sequence[PublishedLevel] = (),
+) -> Any:
+    """A figure of success rate and reward on the target over iterations, or over "rollouts".
+
+    Levels that others have `published` are marks over iterations.
+    """
     figure = new_figure(9 if len(members) <= LONGEST_LEGEND else 11, 3.4)
     success, reward = figure.subplots(1, 2)
     chosen = colours([group.algorithm for group in members])
@@ -134,6 +160,10 @@ def learning_curves(members: list[Group], title: str, over: str = "iteration") -
                 x = np.interp(x, iterations, np.median(rollouts, axis=0))
             if len(x) and not np.isnan(values).all():
                 band(axes, x, values, chosen[group.algorithm], name_of(group.algorithm))
+    longest = max((int(run.result["iterations"]) for g in members for run in g.runs), default=0)
+    near = [level for level in published if level.iteration <= FARTHEST_LEVEL * longest]
+    for i, level in enumerate(near):
+        _mark(success if level.metric == "target_success" else reward, level, above=i % 2 == 1)
     success.set(xlabel=over, ylabel="success rate on the target", ylim=(-0.03, 1.03))
     reward.set(xlabel=over, ylabel="reward on the target")
     for axes in (success, reward):

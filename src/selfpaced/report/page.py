@@ -84,7 +84,8 @@ def figures_of(chapter: Chapter) -> Iterator[tuple[str, Callable[[], Any | None]
     info, members = chapter.info, chapter.members
     title = info.title
     if members:
-        yield "curves", partial(learning_curves, members, title)
+        published = () if chapter.experiment is None else chapter.experiment.published
+        yield "curves", partial(learning_curves, members, title, published=published)
         yield "curves-rollouts", partial(learning_curves, members, title, "rollouts")
         if any(len(group.runs) > 1 for group in members):
             halves = [best_half(group) for group in members]

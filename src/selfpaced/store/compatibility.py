@@ -20,9 +20,14 @@ OURS = frozenset(
 )  # experiments whose algorithms were renamed; a user's own keep their names
 METRICS = {"able": "mastered"}
 ADDED: dict[str, Plain] = {
-    **{  # contexts went back to the last mastered ones and no farther
+    # Contexts went back to the last mastered ones and no farther.
+    **{
         name: {"retreats": False}
         for name in ("MasteryRule", "SelfPacedThreshold", "SelfPacedAlpha", "CurrOT")
+    },
+    "StepwisePPO": {
+        "adapts_rate": False,  # the learning rate was constant
+        "normalise": False,
     },
     "Mastery": {
         "decide_by": 1,  # the newest batch alone decided
@@ -30,7 +35,6 @@ ADDED: dict[str, Plain] = {
         "follow_successes": False,
         "narrow_contexts": False,
     },
-    "StepwisePPO": {"normalise": False},
 }
 RESULTS = {
     "rescored_success": "rescored_faithful_success",

@@ -224,6 +224,8 @@ def _pack_group(
         "results": [run.result for run in runs],
         "cpu_seconds": [round(run.cpu_seconds, 2) for run in runs],
     }
+    if not all(math.isnan(run.teacher_seconds) for run in runs):
+        about["teacher_seconds"] = [round(run.teacher_seconds, 3) for run in runs]
     return about, columns
 
 
@@ -250,6 +252,7 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
     metrics = {METRICS.get(name, name): values for name, values in stored.items()}
     known = {name: _is_known(values) for name, values in metrics.items()}
     codes: list[dict[str, Any]] = about.get("code") or [{}] * len(about["seeds"])
+    teaching: list[Any] = about.get("teacher_seconds") or [math.nan] * len(about["seeds"])
     count, iterations = len(about["seeds"]), columns["kept"].tolist()
     for name, values in metrics.items():
         if values.shape[:2] != (count, len(iterations)):
@@ -279,6 +282,7 @@ def _unpack_group(about: dict[str, Any], columns: dict[str, AnyArray]) -> list[S
                 records=records,
                 result=with_nan(upgraded_result(result)),
                 cpu_seconds=float(with_nan({"": about["cpu_seconds"][i]})[""]),
+                teacher_seconds=float(with_nan({"": teaching[i]})[""]),
                 policy=unpack_policy(columns, i),
                 contexts=columns["contexts"][i].astype(float),
                 trajectories=(

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from selfpaced.store.files import (
     DamageWarning,
     file_bytes,
     read_vouched_json,
+    vouched_json,
     vouched_object,
 )
 from selfpaced.store.records import (
@@ -62,6 +63,8 @@ class StoredRun:
     """(10, d_c): contexts drawn from the target."""
     trajectories: AnyArray | None
     """(10, t, d): the policy on those contexts, where the task has trajectories."""
+    teacher_seconds: float = math.nan
+    """CPU time that the teacher took, of `cpu_seconds`; nan if it was not measured."""
 
     def __repr__(self) -> str:
         success = self.result.get("target_success", math.nan)
@@ -113,14 +116,16 @@ def read_run(folder: Path, *, for_tables: bool = False) -> StoredRun:
     with damage_named(folder / "metrics.jsonl"):
         lines = content["metrics.jsonl"].splitlines()
         records = measured_records(lines) if for_tables else parsed_records(lines)
+    timing = read_timing(folder)
     run = StoredRun(
         spec=spec,
         records=records,
         result=with_nan(upgraded_result(result)),
-        cpu_seconds=read_cpu_seconds(folder),
+        cpu_seconds=timing.cpu_seconds,
         policy=policy,
         contexts=contexts,
         trajectories=trajectories,
+        teacher_seconds=timing.teacher_seconds,
     )
     with damage_named(folder / "result.json"):
         check_run(run)
@@ -274,13 +279,28 @@ def policy_dimension(folder: Path) -> int | None:
         return None  # damaged: the run counts as not finished
 
 
-def read_cpu_seconds(folder: Path) -> float:
-    """CPU time of the run so far; nan if nobody knows."""
+class Timing(NamedTuple):
+    """CPU time of a run so far; nan where nobody knows."""
+
+    cpu_seconds: float
+    """Of the whole run."""
+    teacher_seconds: float
+    """Of its teacher."""
+
+    def as_json(self) -> bytes:
+        """The content of `timing.json`."""
+        known = {name: s for name, s in self._asdict().items() if not math.isnan(s)}
+        return vouched_json(known)
+
+
+def read_timing(folder: Path) -> Timing:
+    """CPU time of the run in `folder` so far."""
     try:
-        seconds: Any = read_vouched_json(folder / "timing.json").get("cpu_seconds")
+        stored = read_vouched_json(folder / "timing.json")
     except (FileNotFoundError, DamagedFile):
-        return math.nan
-    return float(seconds) if is_number(seconds) else math.nan
+        return Timing(math.nan, math.nan)
+    found: list[Any] = [stored.get(name) for name in Timing._fields]
+    return Timing(*(float(seconds) if is_number(seconds) else math.nan for seconds in found))
 
 
 def read_error(folder: Path) -> str | None:

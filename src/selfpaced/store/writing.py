@@ -43,7 +43,7 @@ from selfpaced.store.files import (
     write_atomically,
 )
 from selfpaced.store.locking import lock
-from selfpaced.store.reading import StoredRun, finished_iterations, read_cpu_seconds
+from selfpaced.store.reading import StoredRun, Timing, finished_iterations, read_timing
 from selfpaced.store.records import checked_record, with_nan
 from selfpaced.store.spec import check_spec, holds_data, write_spec
 from selfpaced.store.versions import versions
@@ -109,7 +109,7 @@ class RunWriter:
         self._metrics: BinaryIO | None = None
         self._kept = b""  # metrics that the checkpoint vouches for
         self._lines = self._crc = 0
-        self._cpu_before = 0.0
+        self._before = Timing(0.0, 0.0)  # of the processes before this one
         self._cpu_started = time.process_time()
         self._last_checkpoint = time.monotonic()
 
@@ -147,7 +147,7 @@ class RunWriter:
 
     def _start_again(self, problem: str) -> None:
         self.problems.append(f"{problem}; the run starts again")
-        self._kept, self._lines, self._cpu_before = b"", 0, 0.0
+        self._kept, self._lines, self._before = b"", 0, Timing(0.0, 0.0)
 
     @_raises_store_error
     def _load_checkpoint(self) -> State | None:
@@ -173,8 +173,8 @@ class RunWriter:
             self._start_again("metrics.jsonl is damaged")
             return None
         self._kept, self._lines = written, lines
-        before = read_cpu_seconds(self.folder)
-        self._cpu_before = 0.0 if math.isnan(before) else before
+        before = read_timing(self.folder)
+        self._before = Timing(*(0.0 if math.isnan(seconds) else seconds for seconds in before))
         return state
 
     @_raises_store_error
@@ -226,8 +226,11 @@ class RunWriter:
             "store.crc": np.array(self._crc),
             "store.lines": np.array(self._lines),
         }
-        cpu = self._cpu_before + time.process_time() - self._cpu_started
-        write_atomically(self.folder / "timing.json", vouched_json({"cpu_seconds": cpu}))
+        timing = Timing(
+            self._before.cpu_seconds + time.process_time() - self._cpu_started,
+            self._before.teacher_seconds + getattr(training, "teacher_seconds", math.nan),
+        )
+        write_atomically(self.folder / "timing.json", timing.as_json())
         write_atomically(self.folder / "checkpoint.npz", npz_bytes(state))
         self._last_checkpoint = time.monotonic()
 
@@ -261,8 +264,8 @@ class RunWriter:
             write_atomically(path, lines, durable=durable)
             self._metrics = path.open("ab")
         self._lines, self._crc = len(run.records), zlib.crc32(lines)
-        timing = vouched_json({"cpu_seconds": run.cpu_seconds})
-        write_atomically(self.folder / "timing.json", timing, durable=durable)
+        timing = Timing(run.cpu_seconds, run.teacher_seconds)
+        write_atomically(self.folder / "timing.json", timing.as_json(), durable=durable)
         self._conclude(run.result, run.policy, run.contexts, run.trajectories, durable=durable)
 
     @_raises_store_error

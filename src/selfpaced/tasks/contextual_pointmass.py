@@ -67,29 +67,25 @@ class ContextualPointMass(StepwiseTask):
 
     def move(self, contexts: Array, states: Array, actions: Array, noise: Array) -> Step:
         """One step of every row; a row that touches the wall rests where it touched it."""
-        position, velocity = states[:, :2], states[:, 2:]
-        friction = contexts[:, 2:] if contexts.shape[1] == 3 else None
-        force = FORCE * actions
-        shaken = NOISE * noise.reshape(-1, SUBSTEPS, 2)
-        touched = np.zeros(len(states), dtype=bool)
-        for k in range(SUBSTEPS):
-            acceleration = force + shaken[:, k]
-            if friction is not None:
-                acceleration -= friction * velocity
-            after = np.clip(position + DT * velocity, -ARENA, ARENA)
-            velocity = velocity + DT * acceleration
-            hit, x = _touches(position, after, contexts)
-            if hit.any():
-                touched |= hit
-                after[hit, 0], after[hit, 1] = x[hit], 0.0
-            if touched.any():
-                velocity[touched] = 0.0  # they rest until the end of the step
-            position = after
+        forces = (FORCE * actions)[:, None] + NOISE * noise.reshape(-1, SUBSTEPS, 2)
+        friction = contexts[:, 2] if contexts.shape[1] == 3 else None
+        velocities, positions = _free_flight(states, forces, friction)
+        ended = np.zeros(len(states), dtype=bool)
+        position, velocity = positions[:, -1], velocities[:, -1]
+        # Few rows come to the wall or to the end of the arena in a step. Those are done again.
+        touching = _touches(positions[:, :-1], positions[:, 1:], contexts[:, None])[0]
+        outside = np.maximum.reduce(np.abs(positions), axis=2) > ARENA
+        again = np.flatnonzero(np.logical_or.reduce(touching | outside[:, 1:], axis=1))
+        if again.size:
+            rest = None if friction is None else friction[again, None]
+            position[again], velocity[again], ended[again] = _bounded_flight(
+                contexts[again], states[again], forces[again], rest
+            )
         distance = np.hypot(*(position - GOAL).T)
         return Step(
             states=np.hstack([position, velocity]),
             rewards=np.exp(-DECAY * distance),
-            ended=touched,
+            ended=ended,
             solved=distance < SUCCESS_RADIUS,
         )
 
@@ -102,15 +98,56 @@ class ContextualPointMass(StepwiseTask):
         draw_gate(context, trajectories, axes, START, GOAL, ARENA)
 
 
+def _free_flight(states: Array, forces: Array, friction: Array | None) -> tuple[Array, Array]:
+    """Velocities and positions (n, k + 1, 2) under `forces` (n, k, 2), as if there were no walls.
+
+    Sums are taken in the order of time, so that they equal those of `_bounded_flight` exactly.
+    """
+    n, substeps, _ = forces.shape
+    velocities, positions = np.empty((2, n, substeps + 1, 2))
+    velocities[:, 0], positions[:, 0] = states[:, 2:], states[:, :2]
+    if friction is None:
+        np.multiply(DT, forces, out=velocities[:, 1:])
+        np.cumsum(velocities, axis=1, out=velocities)
+    else:
+        for k in range(substeps):
+            slowed = forces[:, k] - friction[:, None] * velocities[:, k]
+            velocities[:, k + 1] = velocities[:, k] + DT * slowed
+    np.multiply(DT, velocities[:, :-1], out=positions[:, 1:])
+    return velocities, np.cumsum(positions, axis=1, out=positions)
+
+
+def _bounded_flight(
+    contexts: Array, states: Array, forces: Array, friction: Array | None
+) -> tuple[Array, Array, BoolArray]:
+    """Positions and velocities (n, 2) at the end of a step, and which rows touched the wall."""
+    position, velocity = states[:, :2], states[:, 2:]
+    touched = np.zeros(len(states), dtype=bool)
+    for k in range(forces.shape[1]):
+        acceleration = forces[:, k]
+        if friction is not None:
+            acceleration = acceleration - friction * velocity
+        after = np.clip(position + DT * velocity, -ARENA, ARENA)
+        velocity = velocity + DT * acceleration
+        hit, x = _touches(position, after, contexts)
+        if hit.any():
+            touched |= hit
+            after[hit, 0], after[hit, 1] = x[hit], 0.0
+        if touched.any():
+            velocity[touched] = 0.0  # they rest until the end of the step
+        position = after
+    return position, velocity, touched
+
+
 def _touches(before: Array, after: Array, contexts: Array) -> tuple[BoolArray, Array]:
-    """Which moves (n, 2) -> (n, 2) cross y = 0 beside the gate, either way; x of each crossing.
+    """Which moves (..., 2) -> (..., 2) cross y = 0 beside the gate, either way; x of each crossing.
 
     A row that rests on the wall does not move and crosses nothing.
     """
-    y = before[:, 1]
-    crossing = (y > 0) != (after[:, 1] > 0)
+    y = before[..., 1]
+    crossing = (y > 0) != (after[..., 1] > 0)
     if not crossing.any():
         return crossing, y
-    climb = np.where(crossing, after[:, 1] - y, 1.0)
-    x = before[:, 0] - y / climb * (after[:, 0] - before[:, 0])
-    return crossing & (np.abs(x - contexts[:, 0]) > contexts[:, 1] / 2), x
+    climb = np.where(crossing, after[..., 1] - y, 1.0)
+    x = before[..., 0] - y / climb * (after[..., 0] - before[..., 0])
+    return crossing & (np.abs(x - contexts[..., 0]) > contexts[..., 1] / 2), x

@@ -115,12 +115,12 @@ class ALPGMMTeacher(StartedTeacher):
             return contexts
         rows = np.flatnonzero(rng.random(n) >= self._config.uniform_share)
         chosen = rng.choice(len(progress), size=len(rows), p=progress / progress.sum())
-        for j in np.unique(chosen):
-            here = rows[chosen == j]
-            C = self._mixture.covariances[j, :d, :d]
-            noise = rng.standard_normal((len(here), d)) @ np.linalg.cholesky(C).T
-            drawn = np.clip(self._mixture.means[j, :d] + noise, 0.0, 1.0)
-            contexts[here] = self._box.unembed(drawn)
+        order = np.argsort(chosen, kind="stable")  # component by component
+        rows, chosen = rows[order], chosen[order]
+        chols = np.linalg.cholesky(self._mixture.covariances[:, :d, :d])
+        noise = np.einsum("nij,nj->ni", chols[chosen], rng.standard_normal((len(rows), d)))
+        drawn = np.clip(self._mixture.means[chosen, :d] + noise, 0.0, 1.0)
+        contexts[rows] = self._box.unembed(drawn)
         return np.clip(contexts, self._box.low, self._box.high)
 
     def _fit(self, rng: np.random.Generator) -> None:

@@ -143,11 +143,13 @@ class CurrOTTeacher(StartedTeacher):
     def estimate(self, places: Array) -> Array:
         """(n,): estimated values of `places` (n, d) in the unit cube (Nadaraya-Watson)."""
         known = self._episodes.contexts
-        squares = (places**2).sum(1)[:, None] + (known**2).sum(1) - 2 * places @ known.T
-        exponents = -squares / (2 * (self._config.bandwidth * self._root) ** 2)
-        # Relative to the largest exponent, so that far from all episodes the nearest one decides
-        # and the result is not 0 / 0.
-        kernel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+        variance = (self._config.bandwidth * self._root) ** 2
+        # The exponents -|x - y|^2 / (2 variance), but for |x|^2, which drops out: they are relative
+        # to the largest one. So far from all episodes the nearest one decides, and not 0 / 0.
+        kernel = places @ (known.T / variance)
+        kernel -= (known**2).sum(axis=1) / (2 * variance)
+        kernel -= kernel.max(axis=1, keepdims=True)
+        np.exp(kernel, out=kernel)
         return kernel @ self._episodes.values / kernel.sum(axis=1)
 
     @property
@@ -173,7 +175,6 @@ class CurrOTTeacher(StartedTeacher):
         from scipy.optimize import linear_sum_assignment  # takes a moment to load
 
         config, threshold = self._config, self._threshold
-        mastered = self._episodes.contexts[self._episodes.values >= threshold]
         if len(self._particles) == 0:
             values = self.estimate(self._episodes.contexts)
             if values.max() < threshold:
@@ -183,20 +184,16 @@ class CurrOTTeacher(StartedTeacher):
         aims = self._box.embed(samples_in(self._target, config.particles, rng, self._box))
         costs = ((self._particles[:, None] - aims) ** 2).sum(axis=2)
         aims = aims[linear_sum_assignment(costs)[1]]
-        places = self._candidates(aims, rng)  # (k, particles, d)
-        values = self.estimate(places.reshape(-1, self._box.embedded)).reshape(places.shape[:2])
-        distances = ((places - aims) ** 2).sum(axis=2)
-        distances = np.where(values >= threshold, distances, np.inf)
-        nearest = distances.argmin(axis=0)
-        index = np.arange(config.particles)
-        moved = places[nearest, index]
-        stuck = ~np.isfinite(distances[nearest, index])  # nothing within reach is mastered
-        if stuck.any():
-            moved[stuck] = self._towards(self._particles[stuck], mastered)
+        moved, others = self._candidates(aims, rng)
+        # No candidate is nearer to the aim than the straight step. Where that is mastered, which
+        # is the rule, the values of the others need not be estimated.
+        held = np.flatnonzero(self.estimate(moved) < threshold)
+        if held.size:
+            moved[held] = self._beside(self._particles[held], others[:, held], aims[held])
         self._particles = moved
 
-    def _candidates(self, aims: Array, rng: np.random.Generator) -> Array:
-        """(k, particles, d): each particle's place, a step to its aim, and random places nearby."""
+    def _candidates(self, aims: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Straight steps of the particles to their aims (n, d), and random places (k, n, d)."""
         reach = self._config.radius * self._root
         offset = aims - self._particles
         length = np.linalg.norm(offset, axis=1, keepdims=True)
@@ -205,8 +202,24 @@ class CurrOTTeacher(StartedTeacher):
         directions = rng.standard_normal(shape)
         directions /= np.linalg.norm(directions, axis=2, keepdims=True)
         shares = rng.random((*shape[:2], 1)) ** (1.0 / self._box.embedded)  # uniform in the ball
-        around = np.clip(self._particles + reach * shares * directions, 0.0, 1.0)
-        return np.concatenate([self._particles[None], straight[None], around])
+        return straight, np.clip(self._particles + reach * shares * directions, 0.0, 1.0)
+
+    def _beside(self, particles: Array, others: Array, aims: Array) -> Array:
+        """(n, d): the mastered place that is nearest to each aim, or a step back to mastered ones.
+
+        It is one of `others` (k, n, d), or that of the particle (n, d) itself.
+        """
+        places = np.concatenate([particles[None], others])
+        values = self.estimate(places.reshape(-1, self._box.embedded)).reshape(places.shape[:2])
+        distances = ((places - aims) ** 2).sum(axis=2)
+        distances = np.where(values >= self._threshold, distances, np.inf)
+        nearest, index = distances.argmin(axis=0), np.arange(len(particles))
+        moved = places[nearest, index]
+        stuck = ~np.isfinite(distances[nearest, index])  # nothing within reach is mastered
+        if stuck.any():
+            mastered = self._episodes.contexts[self._episodes.values >= self._threshold]
+            moved[stuck] = self._towards(particles[stuck], mastered)
+        return moved
 
     def _towards(self, places: Array, mastered: Array) -> Array:
         """`places` (n, d), one step nearer to the nearest of the `mastered` episodes, if any."""
