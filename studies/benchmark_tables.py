@@ -51,10 +51,9 @@ def table(name: str, members: Mapping[str, Group]) -> str:
     for other in ("threshold", "currot"):
         if {"mastery", other} <= members.keys():
             n, mean, low, high = paired(members["mastery"], members[other], entry)
-            said = (
-                f"Mastery minus {other}, {n} shared seeds: {mean:+.2f} [{low:+.2f}, {high:+.2f}]."
-            )
-            lines += ["", said]
+            if n > 1:  # one seed has no interval
+                interval = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
+                lines += ["", f"Mastery minus {other}, {n} shared seeds: {interval}."]
     return "\n".join(lines)
 
 

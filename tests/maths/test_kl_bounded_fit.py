@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from selfpaced.maths import kl_bounded_fit as fit
+from selfpaced.maths.arrays import is_positive_definite
 from selfpaced.maths.features import PolynomialFeatures, linear_features
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.kl_bounded_fit import (
@@ -238,3 +239,27 @@ def test_the_unit_and_the_zero_of_contexts_do_not_matter(offset, unit):
     fitted = fit_policy(policy, contexts, thetas, np.full(200, 1 / 200), 1e6).policy
     at = offset + unit * np.array([[0.2], [0.9]])
     np.testing.assert_allclose(fitted.mean(at)[:, 0], [0.4, 1.8], atol=0.01)
+
+
+def nearly_singular(rng):
+    """A policy of three parameters whose covariance has digits for only two of them."""
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    covariance = rotation @ np.diag([1.0, 1e-8, 1e-17]) @ rotation.T
+    return (covariance + covariance.T) / 2
+
+
+def test_between_nearly_singular_covariances_there_is_always_a_policy():
+    """For rounding leaves many of their mixtures without a Cholesky factor."""
+    features, singular = linear_features(1), 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        wide, noise = nearly_singular(rng), 1e-17 * rng.normal(size=(3, 3))
+        narrow = 0.5 * wide + noise + noise.T
+        if not (is_positive_definite(wide) and is_positive_definite(narrow)):
+            continue
+        old, new = (LinearGaussianPolicy(features, np.zeros((3, 2)), c) for c in (wide, narrow))
+        for share in (0.05, 0.3, 0.7):
+            floor = old.entropy - share * (old.entropy - new.entropy)
+            found = moved_back_until_entropy(old, new, floor)
+            singular += np.array_equal(found.covariance, old.covariance)
+    assert singular > 0  # it has been tried
