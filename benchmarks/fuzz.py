@@ -47,7 +47,7 @@ from selfpaced.report.tables import row, text_row
 from selfpaced.store.experiment_info import read_infos, write_info
 from selfpaced.store.files import json_bytes, npz_bytes, vouched_json
 from selfpaced.store.packed import packed_info, read_packed, restore_store, write_packed
-from selfpaced.store.reading import last_record, read_cpu_seconds, read_error, read_run, recorded
+from selfpaced.store.reading import last_record, read_error, read_run, read_timing, recorded
 from selfpaced.store.spec import ask_for, asked_iterations
 from selfpaced.store.status import status
 from selfpaced.store.writing import RunWriter, write_error
@@ -387,7 +387,7 @@ def read_all(out, name, elsewhere):
         one.health()
     found["error"] = read_error(folder)
     found["asked"] = asked_iterations(folder)
-    found["seconds"] = str(read_cpu_seconds(folder))
+    found["seconds"] = str(read_timing(folder).cpu_seconds)
     recorded(folder), last_record(folder)
     return found
 

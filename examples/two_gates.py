@@ -27,7 +27,7 @@ def make_problem():
     )
 
 
-def main(iterations=400):
+def main(iterations=700):
     """Train SPRL on both gates; return its success rate and the contexts that it ended with."""
     run = train(make_problem(), GATE.algorithm("sprl-mastery"), seed=0, iterations=iterations)
     contexts = np.array(run.records[-1]["context_sample"])

@@ -100,7 +100,7 @@ def test_tasks_and_teachers_of_the_examples_keep_the_contracts(name, monkeypatch
 
 
 def test_contexts_of_two_gates_split_and_both_are_learned():
-    success, contexts = load("two_gates").main(iterations=260)
+    success, contexts = load("two_gates").main(iterations=480)
     assert success > 0.8
     assert (np.abs(contexts[:, 0]) > 3.0).all()
 

@@ -267,13 +267,17 @@ def test_noise_in_the_rewards_does_not_hide_successes():
 
 
 def test_the_default_buffer_holds_enough_rollouts_whatever_the_batch():
-    for parameters, rollouts in ((2, 300), (10, 600), (14, 840), (100, 850)):
+    def policy(contexts, parameters):
+        first = Gaussian(np.zeros(parameters), np.eye(parameters))
+        return constant_policy(linear_features(contexts), first)
+
+    for contexts, parameters, rollouts in ((2, 2, 300), (4, 2, 500), (2, 14, 840), (2, 100, 850)):
         for n in (5, 16, 50, 100):
-            batches = buffered_batches(parameters, n)
+            batches = buffered_batches(policy(contexts, parameters), n)
             assert (batches - 1) * n < rollouts <= batches * n
-    assert buffered_batches(1, 5000) == 2
-    assert SPRL().batches_kept(14) == 17
-    assert SPRL(buffer_size=4).batches_kept(14) == 4
+    assert buffered_batches(policy(1, 1), 5000) == 2
+    assert SPRL().batches_kept(policy(2, 14)) == 17
+    assert SPRL(buffer_size=4).batches_kept(policy(2, 14)) == 4
 
 
 @pytest.mark.parametrize(

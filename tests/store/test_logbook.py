@@ -101,7 +101,7 @@ def test_contexts_that_stay_away_from_the_target_are_noticed_by_their_distance(t
         book.finish(success=0.1)
     assert main(["status", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "stalled: mine selfpaced, seed 0: the KL to the target fell from" in said
+    assert "stalled: mine selfpaced, seed 0: the KL to the target went from" in said
     assert "to try: a lower threshold" in said
 
 

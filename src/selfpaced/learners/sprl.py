@@ -18,6 +18,7 @@ from selfpaced.maths.arrays import (
 )
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.kl_bounded_fit import fit_joint
+from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.reps import PolicyWeights, sprl_weights
 from selfpaced.maths.schedule import Progress, Schedule, checked_alpha
@@ -102,8 +103,9 @@ class SPRL:
     buffer_size: int | None = None
     """Iterations whose samples are kept; an update uses n_samples * buffer_size of them.
 
-    None: with `Mastery`, as many as hold 60 rollouts per parameter of the policy, at least 300 and
-    at most 850 rollouts; with `Alpha` 10. Fewer learn faster, and lose more runs.
+    None: with `Mastery`, as many as hold 60 rollouts per parameter of the policy and 100 per
+    feature of its contexts, at least 300 and at most 850 rollouts; with `Alpha` 10. Fewer learn
+    faster, and lose more runs.
     """
     ridge: float = 1e-5
     """Ridge on the value weights v in the dual, in units of the reward's temperature."""
@@ -128,13 +130,13 @@ class SPRL:
                 f"decide when contexts move; got {self.n_samples}"
             )
 
-    def batches_kept(self, parameters: int) -> int:
-        """Iterations whose samples are kept, for a policy of so many `parameters`."""
+    def batches_kept(self, policy: LinearGaussianPolicy) -> int:
+        """Iterations whose samples are kept for updates of `policy`."""
         if self.buffer_size is not None:
             return self.buffer_size
         if isinstance(self.pacing, Alpha):
             return 10  # as in all but one of the paper's experiments (Table 1)
-        return buffered_batches(parameters, self.n_samples)
+        return buffered_batches(policy, self.n_samples)
 
     def learner(self, problem: Problem) -> SelfPacedLearner:
         """The object to `ask` and `tell`, for closing the loop by hand."""

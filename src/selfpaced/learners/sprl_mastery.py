@@ -114,13 +114,15 @@ class Mastery:
             raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
 
 
-def buffered_batches(parameters: int, n_samples: int) -> int:
-    """Batches of `n_samples` rollouts that an update needs, for a policy of so many `parameters`.
+def buffered_batches(policy: LinearGaussianPolicy, n_samples: int) -> int:
+    """Batches of `n_samples` rollouts that an update of `policy` needs.
 
-    They hold 60 rollouts per parameter within the bounds of `BUFFERED`, and there are at least two.
-    Rollouts to the target grow in proportion to the buffer; with a smaller one more runs are lost.
+    They hold 60 rollouts per parameter and 100 per feature of the context, whichever is more,
+    within the bounds of `BUFFERED`, and there are at least two. Rollouts to the target grow in
+    proportion to the buffer; with a smaller one more runs are lost.
     """
-    rollouts = float(np.clip(60 * parameters, *BUFFERED))
+    needed = max(60 * policy.dimension, 100 * policy.features.outputs)
+    rollouts = float(np.clip(needed, *BUFFERED))
     return max(2, int(np.ceil(rollouts / n_samples)))
 
 
