@@ -3,6 +3,7 @@
 # MiniGrid's and Gymnasium's types are partly unknown:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false
+# pyright: reportUntypedBaseClass=false
 
 from typing import Any
 

@@ -7,6 +7,7 @@ times. Most of a step's time goes there. Here each square in view is looked up o
 # MiniGrid's types are partly unknown:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false
+# pyright: reportUntypedBaseClass=false
 
 from functools import cache
 from typing import Any
