@@ -11,7 +11,15 @@ from selfpaced import SPRL, Experiment, Mastery
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER, REACHER_KINEMATIC
 
-BEFORE = Mastery(decide_by=1, search_epsilon=None, follow_successes=False, narrow_contexts=False)
+BEFORE = Mastery(
+    decide_by=1,
+    search_epsilon=None,
+    follow_successes=False,
+    wait_for_successes=False,
+    narrow_contexts=False,
+    attempts=1,
+    measure_noise=False,
+)
 """The pacing; its policy had a buffer of ten batches."""
 
 

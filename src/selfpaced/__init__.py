@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL as SPRL
     from selfpaced.learners.sprl import Alpha as Alpha
     from selfpaced.learners.sprl import VarianceFloor as VarianceFloor
-    from selfpaced.learners.sprl_mastery import Mastery as Mastery
+    from selfpaced.learners.mastery_pacing import Mastery as Mastery
     from selfpaced.maths.box import Box as Box
     from selfpaced.maths.features import PolynomialFeatures as PolynomialFeatures
     from selfpaced.maths.features import RBFFeatures as RBFFeatures
@@ -102,7 +102,7 @@ _HOMES = {
     ),
     "learners.cmaes": ("CMAES",),
     "learners.creps": ("CREPS",),
-    "learners.sprl_mastery": ("Mastery",),
+    "learners.mastery_pacing": ("Mastery",),
     "learners.sprl": (
         "SPRL",
         "Alpha",

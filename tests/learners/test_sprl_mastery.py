@@ -15,7 +15,7 @@ from selfpaced import (
     train,
 )
 from selfpaced.learners.mastery_judge import MasteryJudge
-from selfpaced.learners.sprl_mastery import buffered_batches
+from selfpaced.learners.mastery_pacing import buffered_batches
 from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.narrowing_evidence import (
     evidence_for_narrower_policy,
@@ -267,17 +267,21 @@ def test_noise_in_the_rewards_does_not_hide_successes():
 
 
 def test_the_default_buffer_holds_enough_rollouts_whatever_the_batch():
-    def policy(contexts, parameters):
-        first = Gaussian(np.zeros(parameters), np.eye(parameters))
-        return constant_policy(linear_features(contexts), first)
+    def made(contexts, parameters, deviation=0.01):
+        boxes = Box(np.zeros(contexts), np.ones(contexts)), Box.around(np.zeros(parameters), 1.0)
+        task = FunctionTask(lambda c, t: t.sum(axis=1), *boxes)
+        target = Gaussian(np.full(contexts, 0.5), deviation**2 * np.eye(contexts))
+        return Problem(task, target)
 
-    for contexts, parameters, rollouts in ((2, 2, 300), (4, 2, 500), (2, 14, 840), (2, 100, 850)):
+    narrow = (2, 2, 0.01, 300), (3, 2, 0.01, 400), (2, 8, 0.01, 480), (2, 100, 0.1, 500)
+    broad = (2, 100, 0.1875, 675), (2, 100, 0.3, 850), (2, 8, 0.3, 480)
+    for contexts, parameters, deviation, rollouts in (*narrow, *broad):
         for n in (5, 16, 50, 100):
-            batches = buffered_batches(policy(contexts, parameters), n)
+            batches = buffered_batches(made(contexts, parameters, deviation), n)
             assert (batches - 1) * n < rollouts <= batches * n
-    assert buffered_batches(policy(1, 1), 5000) == 2
-    assert SPRL().batches_kept(policy(2, 14)) == 17
-    assert SPRL(buffer_size=4).batches_kept(policy(2, 14)) == 4
+    assert buffered_batches(made(1, 1), 5000) == 2
+    assert SPRL().batches_kept(made(2, 14)) == 10
+    assert SPRL(buffer_size=4).batches_kept(made(2, 14)) == 4
 
 
 @pytest.mark.parametrize(
@@ -286,6 +290,8 @@ def test_the_default_buffer_holds_enough_rollouts_whatever_the_batch():
         ({"decide_by": 0}, r"decide_by must be a whole number of at least 1; got 0"),
         ({"search_epsilon": 0.0}, r"search_epsilon must be .* got 0"),
         ({"narrow_contexts": 1}, r"narrow_contexts must be"),
+        ({"attempts": 0}, r"attempts must be a whole number of at least 1; got 0"),
+        ({"measure_noise": None}, r"measure_noise must be"),
     ],
 )
 def test_bad_parts_are_named(change, message):

@@ -28,6 +28,10 @@ class Buffer:
         self._batches = [*self._batches, batch][-self.size :]
         self._features = [*self._features, self._phi(batch.contexts)][-self.size :]
 
+    def clear(self) -> None:
+        """Forget all batches."""
+        self._batches, self._features = [], []
+
     @property
     def full(self) -> bool:
         """True once there are `size` batches; learners only collect samples until then."""
@@ -63,7 +67,7 @@ class Buffer:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`; the features are computed again."""
-        self._batches, self._features = [], []
+        self.clear()
         ends = np.cumsum(state["sizes"])
         for start, end in zip(ends - state["sizes"], ends, strict=True):
             rows = slice(int(start), int(end))

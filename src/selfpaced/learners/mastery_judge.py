@@ -3,10 +3,13 @@
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.types import Samples
+from selfpaced.types import Samples, State
 
 BEST = 0.9  # the quantile of the buffered rewards that counts as the best that can be done
 FADED = 0.3  # the gain that counts as 1 is at least this share of the largest gain so far
+PAIRS = 50  # repeated rollouts that tell how noisy rewards are
+HIGHER = 1.25  # factor from the variance of noise seen in PAIRS to one that is seldom exceeded
+CERTAIN = 2.0  # standard errors by which noise may have flattered a mean reward
 
 
 class MasteryJudge:
@@ -16,27 +19,80 @@ class MasteryJudge:
     how far the mean reward has come from that of the initial policy to the best tenth of the
     buffer: 0 at first, near 1 when most rollouts are as good as the best. If the best rewards have
     fallen by most of the largest gain so far, a share of that gain is the scale instead. For this,
-    rewards must mean the same in every context, and their noise must be below a third of what can
-    be gained.
+    rewards must mean the same in every context.
+
+    Noise makes the best tenth look better than anything that can be done. So the first batches
+    after it is known that successes are missing hold every rollout twice (`wants_repeats`). Half
+    of the mean squared difference of their rewards is the variance of the noise, of which HIGHER
+    times as much counts, since too little would keep contexts waiting for ever. With the variance
+    S^2 of the buffered rewards and their mean m, the best tenth q counts as
+
+        m + sqrt(1 - noise / S^2) (q - m),
+
+    which is right for Gaussian rewards, and the newest mean counts as CERTAIN standard errors of
+    the noise less than it is. Without noise neither changes anything.
     """
 
     def __init__(self, reward_threshold: float | None) -> None:
         self._threshold = reward_threshold
         self.first = np.nan  # mean reward of the first full buffer
         self.usual = np.nan  # its median, which rare crashes do not change
-        self.largest = 0.0  # largest gain of the best tenth over `first` so far
+        self._largest = 0.0  # largest gain of the best tenth over `first` so far
+        self._pairs = 0.0  # repeated rollouts so far
+        self._squares = 0.0  # sum of the squared differences of their rewards
+        self._blind = False  # True once a batch without successes was seen
+
+    @property
+    def wants_repeats(self) -> bool:
+        """True while the second half of the next batch should repeat the first half."""
+        return self._threshold is None and self._blind and self._pairs < PAIRS
+
+    def look(self, batch: Samples) -> None:
+        """Notice whether `batch` has successes, and how much its repeated rollouts differ."""
+        if self.wants_repeats:
+            half = len(batch) // 2
+            one, other = slice(0, half), slice(half, 2 * half)
+            same = (batch.contexts[one] == batch.contexts[other]).all(axis=1)
+            same &= (batch.thetas[one] == batch.thetas[other]).all(axis=1)
+            differences = (batch.rewards[one] - batch.rewards[other])[same]
+            self._pairs += len(differences)
+            self._squares += float((differences**2).sum())
+        self._blind = bool(np.isnan(batch.successes).all())
 
     def mastered(self, newest: Samples, buffered: Array) -> float:
         """The share, from 0 to 1, for the `newest` batch; `buffered` (n,) are all rewards kept."""
         if np.isnan(self.first):
             self.first, self.usual = float(buffered.mean()), float(np.median(buffered))
-        gain = float(np.quantile(buffered, BEST)) - self.first
-        self.largest = max(self.largest, gain)
+        noise = HIGHER * self._squares / (2 * self._pairs) if self._pairs else 0.0
+        gain = _best(buffered, noise) - self.first
+        self._largest = max(self._largest, gain)
         if self._threshold is not None:
             return float((newest.rewards >= self._threshold).mean())
         if not np.isnan(newest.successes).all():
             return float(np.nanmean(newest.successes))
-        scale = max(gain, FADED * self.largest)
+        scale = max(gain, FADED * self._largest)
         if scale <= 0.0:
             return 0.0
-        return float(np.clip((newest.rewards.mean() - self.first) / scale, 0.0, 1.0))
+        sure = newest.rewards.mean() - CERTAIN * np.sqrt(noise / len(newest))
+        return float(np.clip((sure - self.first) / scale, 0.0, 1.0))
+
+    def state(self) -> State:
+        """The state as plain arrays."""
+        numbers = [self.first, self.usual, self._largest, self._pairs, self._squares, self._blind]
+        return {"judge": np.array(numbers, dtype=float)}
+
+    def restore(self, state: State) -> None:
+        """Continue from a `state`; older ones know nothing of noise."""
+        known = state["judge"].tolist()
+        self.first, self.usual, self._largest = known[:3]
+        self._pairs, self._squares, self._blind = known[3:] or (0.0, 0.0, False)
+        self._blind = bool(self._blind)
+
+
+def _best(rewards: Array, noise: float) -> float:
+    """The best tenth of `rewards` (n,), less what `noise`, a variance, adds to it."""
+    best, mean = float(np.quantile(rewards, BEST)), float(rewards.mean())
+    if noise == 0.0:
+        return best
+    share = max(0.0, 1.0 - noise / float(rewards.var())) if np.ptp(rewards) > 0.0 else 0.0
+    return mean + float(np.sqrt(share)) * (best - mean)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from selfpaced.learners.episodic import EpisodicTraining, checked_samples
+from selfpaced.learners.mastery_pacing import Mastery, buffered_batches
 from selfpaced.learners.sprl_base import SelfPacedLearner
-from selfpaced.learners.sprl_mastery import Mastery, MasteryLearner, buffered_batches
+from selfpaced.learners.sprl_mastery import MasteryLearner
 from selfpaced.learners.update_metrics import joint_metrics
 from selfpaced.maths.arrays import (
     Array,
@@ -18,7 +19,6 @@ from selfpaced.maths.arrays import (
 )
 from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.kl_bounded_fit import fit_joint
-from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.randomness import Streams
 from selfpaced.maths.reps import PolicyWeights, sprl_weights
 from selfpaced.maths.schedule import Progress, Schedule, checked_alpha
@@ -104,8 +104,8 @@ class SPRL:
     """Iterations whose samples are kept; an update uses n_samples * buffer_size of them.
 
     None: with `Mastery`, as many as hold 60 rollouts per parameter of the policy and 100 per
-    feature of its contexts, at least 300 and at most 850 rollouts; with `Alpha` 10. Fewer learn
-    faster, and lose more runs.
+    feature of its contexts, at least 300 and at most 500 rollouts, or up to 850 if the target
+    covers the space of contexts; with `Alpha` 10. Fewer learn faster, and lose more runs.
     """
     ridge: float = 1e-5
     """Ridge on the value weights v in the dual, in units of the reward's temperature."""
@@ -130,13 +130,13 @@ class SPRL:
                 f"decide when contexts move; got {self.n_samples}"
             )
 
-    def batches_kept(self, policy: LinearGaussianPolicy) -> int:
-        """Iterations whose samples are kept for updates of `policy`."""
+    def batches_kept(self, problem: Problem) -> int:
+        """Iterations whose samples are kept for updates of the policy of `problem`."""
         if self.buffer_size is not None:
             return self.buffer_size
         if isinstance(self.pacing, Alpha):
             return 10  # as in all but one of the paper's experiments (Table 1)
-        return buffered_batches(policy, self.n_samples)
+        return buffered_batches(problem, self.n_samples)
 
     def learner(self, problem: Problem) -> SelfPacedLearner:
         """The object to `ask` and `tell`, for closing the loop by hand."""

@@ -44,7 +44,7 @@ class SelfPacedLearner(ABC):
         self.contexts: Contexts = contexts
         self._config = config
         self._task, self._target = problem.task, problem.target
-        batches = config.batches_kept(problem.initial_policy)
+        batches = config.batches_kept(problem)
         self._buffer = Buffer(batches, problem.value_features)
         self._iteration = 0
         self._multipliers = np.zeros(0)  # eta and v of the last dual; the next solve starts there

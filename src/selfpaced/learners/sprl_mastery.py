@@ -4,24 +4,19 @@ The rule, which judges contexts and moves them, is in `maths/mastery_rule.py`. T
 policy, which C-REPS updates on the contexts that the rule has chosen.
 """
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfpaced.learners.dead_ends import DeadEnd, DeadEnds
 from selfpaced.learners.episodic import checked_samples
 from selfpaced.learners.mastery_judge import MasteryJudge
+from selfpaced.learners.mastery_pacing import Mastery
 from selfpaced.learners.sprl_base import SelfPacedLearner, kl
 from selfpaced.learners.update_metrics import dual_metrics, joint_metrics
-from selfpaced.maths.arrays import (
-    Array,
-    check_at_least,
-    check_kind,
-    check_number,
-    check_positive,
-)
+from selfpaced.maths.arrays import Array
 from selfpaced.maths.kl_bounded_fit import fit_joint, fit_policy, moved_back_until_entropy
-from selfpaced.maths.mastery_rule import MOVES, ContextMover, MasteryRule, Move
+from selfpaced.maths.mastery_rule import MOVES, ContextMover, Move
 from selfpaced.maths.narrowing_evidence import (
     entropy_that_may_go,
     floor_without_disasters,
@@ -30,100 +25,14 @@ from selfpaced.maths.narrowing_evidence import (
 from selfpaced.maths.particle_rule import ParticleMover
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.reps import Weights, creps_weights, reps_weights
-from selfpaced.maths.success_values import values_of
+from selfpaced.maths.success_values import successes_are_rare, values_of
 from selfpaced.teachers.context_movers import mover_of
 from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 
 if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
-BUFFERED = 300, 850  # rollouts that a buffer of the default size holds, at least and at most
 EQUAL = 1e-150  # largest difference of rewards that counts as none: its square is no normal float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mastery:
-    """Pacing without a schedule: contexts move to the target in steps, each when mastered.
-
-    The policy learns by C-REPS on the current contexts. Every part can be switched off.
-
-    >>> from selfpaced import SPRL, Mastery
-    >>> SPRL() == SPRL(pacing=Mastery())
-    True
-    >>> by_reward = SPRL(pacing=Mastery(reward_threshold=0.8))
-    """
-
-    LEAST_SAMPLES: ClassVar[int] = 5
-    """Smallest number of rollouts in a batch; fewer say too little about a success rate."""
-
-    rule: MasteryRule = field(default_factory=MasteryRule)
-    """Thresholds and step size of the contexts' moves."""
-    decide_by: int = 50
-    """Newest rollouts, at least, whose success rate decides on a move; whole batches count."""
-    search_epsilon: float | None = 0.7
-    """KL bound of one update during the search, in nats; None for `SPRL.epsilon`.
-
-    The search has to narrow a policy that knows nothing, which takes most of a run's rollouts.
-    """
-    follow_successes: bool = True
-    """Where rewards disagree with successes, updates follow successes and ranks of rewards.
-
-    The formula is in `maths/success_values.py`.
-    """
-    narrow_contexts: bool = True
-    """Contexts that stay become narrower, until the policy can serve all of them.
-
-    This is for Gaussian targets (`maths/mastery_rule.py`); particles keep their width.
-    """
-    hold_entropy: bool = True
-    """Updates may not lower the policy's entropy while contexts move, far from the target.
-
-    Far means that their KL to the target is at least `until_kl`.
-    """
-    until_kl: float = 1.0
-    """KL of the contexts to the target, in nats, below which `hold_entropy` has no effect."""
-    narrow_by_evidence: bool = True
-    """Other updates lower the policy's entropy only as far as samples justify it.
-
-    The formula is in `maths/narrowing_evidence.py`.
-    """
-    temperature_floor: float = 0.1
-    """Smallest temperature eta of C-REPS, in standard deviations of the rewards without disasters.
-
-    A higher floor makes rare failures count for more.
-    """
-    reward_threshold: float | None = None
-    """Reward from which a rollout counts as a success.
-
-    If None, the task's own successes count. If the task reports none, what counts is how far the
-    mean reward has come from that of the initial policy to the best tenth of the buffer.
-    """
-
-    def __post_init__(self) -> None:
-        check_kind("rule", self.rule, MasteryRule)
-        check_positive("until_kl", self.until_kl)
-        if self.reward_threshold is not None:
-            check_number("reward_threshold", self.reward_threshold)
-        check_at_least("decide_by", self.decide_by, 1)
-        if self.search_epsilon is not None:
-            check_positive("search_epsilon", self.search_epsilon)
-        switches = ("follow_successes", "narrow_contexts", "hold_entropy", "narrow_by_evidence")
-        for name in switches:
-            check_kind(name, getattr(self, name), bool)
-        if check_number("temperature_floor", self.temperature_floor) < 0.0:
-            raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
-
-
-def buffered_batches(policy: LinearGaussianPolicy, n_samples: int) -> int:
-    """Batches of `n_samples` rollouts that an update of `policy` needs.
-
-    They hold 60 rollouts per parameter and 100 per feature of the context, whichever is more,
-    within the bounds of `BUFFERED`, and there are at least two. Rollouts to the target grow in
-    proportion to the buffer; with a smaller one more runs are lost.
-    """
-    needed = max(60 * policy.dimension, 100 * policy.features.outputs)
-    rollouts = float(np.clip(needed, *BUFFERED))
-    return max(2, int(np.ceil(rollouts / n_samples)))
 
 
 class MasteryLearner(SelfPacedLearner):
@@ -140,9 +49,23 @@ class MasteryLearner(SelfPacedLearner):
         )
         super().__init__(config, problem, self._mover.contexts)
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
+        self._first_policy = problem.initial_policy
+        self._dead_ends = DeadEnds(self._buffer.size * config.n_samples)
+        self._attempt = 1
+        self._neutral = False  # True in an attempt whose search keeps its contexts at first
+        self._seen = 0.0  # successes in this attempt
+        self._nearest: tuple[float, State] | None = None  # the best of earlier attempts
         # Squared Mahalanobis distance of each buffered theta from the mean of the policy that drew
         # it.
         self._distances = np.zeros(0)
+
+    def ask(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """As every learner's; the judge may want the second half to repeat the first one."""
+        contexts, thetas = super().ask(rng)
+        if self._pacing.measure_noise and self._judge.wants_repeats:
+            half = len(contexts) // 2
+            contexts[half : 2 * half], thetas[half : 2 * half] = contexts[:half], thetas[:half]
+        return contexts, thetas
 
     def tell(self, samples: Samples) -> Metrics:
         """Judge the newest rollouts, move the contexts, then update the policy on them."""
@@ -153,6 +76,8 @@ class MasteryLearner(SelfPacedLearner):
                 f"because they decide when contexts move; got {len(samples)}"
             )
         self._buffer.append(samples)
+        self._judge.look(samples)
+        self._seen += float((samples.successes > 0.5).sum())
         drawn = squared_distances(self.policy, samples.contexts, samples.thetas)
         self._distances = np.concatenate([self._distances, drawn])
         if not self._buffer.full:
@@ -166,12 +91,67 @@ class MasteryLearner(SelfPacedLearner):
         before = self.policy, self.contexts
         metrics = self._update(data, move)
         metrics["kl_contexts"] = kl(before[1], self.contexts)
-        return {
+        metrics = {
             "mastered": mastered,
             "move": float(MOVES.index(move)),
+            "attempt": float(self._attempt),
             **metrics,
             **self._distance(),
         }
+        if self._attempt <= self._pacing.attempts > 1:
+            self._leave_dead_ends(move, mastered, len(samples))
+        return metrics
+
+    def _leave_dead_ends(self, move: Move, mastered: float, rollouts: int) -> None:
+        """Begin anew in a dead end; after the last attempt, return to the best of all."""
+        distance = self._squared_distance
+        far = self._mover.far(self._pacing.until_kl)
+        found = self._dead_ends.after(move, rollouts, mastered=mastered, distance=distance, far=far)
+        if found is None:
+            return
+        nearest = self._nearest
+        if found == "stuck" and (nearest is None or distance < nearest[0]):
+            self._nearest = distance, self._place()
+        self._attempt += 1
+        self._dead_ends.forget()
+        if self._attempt <= self._pacing.attempts:
+            self._begin_anew(found)
+        elif nearest is not None and (found == "fruitless" or nearest[0] < distance):
+            self._return_to(nearest[1])
+
+    @property
+    def _squared_distance(self) -> float:
+        """From the contexts to the target: the KL, or the squared W2."""
+        if isinstance(self._mover, ContextMover):
+            return self._mover.kl_to_target
+        return self._mover.distance**2
+
+    def _begin_anew(self, found: DeadEnd) -> None:
+        """Search with the initial policy: where contexts are stuck, or from the initial ones.
+
+        A second search after a fruitless one does not follow rewards before anything succeeds.
+        """
+        self._neutral = self._neutral != (found == "fruitless")
+        self._seen = 0.0
+        self._mover.begin_anew(here=found == "stuck")
+        self.policy, self.contexts = self._first_policy, self._mover.contexts
+        self._forget_samples()
+
+    def _place(self) -> State:
+        """Policy and contexts, to return to."""
+        mover = prefixed("mover.", self._mover.state())
+        return {"A": self.policy.A, "covariance": self.policy.covariance, **mover}
+
+    def _return_to(self, place: State) -> None:
+        features = self.policy.features
+        self.policy = LinearGaussianPolicy(features, place["A"], place["covariance"])
+        self._mover.restore(part_of(place, "mover."))
+        self.contexts = self._mover.contexts
+        self._forget_samples()
+
+    def _forget_samples(self) -> None:
+        self._buffer.clear()
+        self._distances, self._multipliers = np.zeros(0), np.zeros(0)
 
     def _distance(self) -> Metrics:
         """The KL to the target between Gaussians; else W2 in the unit cube, which always exists."""
@@ -191,7 +171,7 @@ class MasteryLearner(SelfPacedLearner):
         if move != "search":
             self._mover.move(move)
             if learns:
-                metrics, weights = self._policy_update(data, values)
+                metrics, weights = self._policy_update(data, values, self._config.epsilon)
         elif learns:
             metrics, weights = self._search(data, values)
         self.contexts = self._mover.contexts
@@ -206,6 +186,8 @@ class MasteryLearner(SelfPacedLearner):
     def _search(self, data: Samples, values: Array) -> tuple[Metrics, Array]:
         """Joint REPS, the paper's first phase (alpha = 0): policy and contexts follow `values`."""
         epsilon = self._pacing.search_epsilon or self._config.epsilon
+        if self._keeps_contexts(data):
+            return self._policy_update(data, values, epsilon)
         weights = reps_weights(values, epsilon)
         if isinstance(self._mover, ParticleMover):
             return self._search_with_particles(data, weights, epsilon)
@@ -222,6 +204,12 @@ class MasteryLearner(SelfPacedLearner):
         self._mover.follow_search(fit.contexts)
         return joint_metrics(weights, fit), weights.policy
 
+    def _keeps_contexts(self, data: Samples) -> bool:
+        """True while successes are too rare to follow, and rewards may mislead the search."""
+        if not self._pacing.wait_for_successes or not (self._neutral or self._seen > 0.0):
+            return False
+        return successes_are_rare(data.successes)
+
     def _search_with_particles(
         self, data: Samples, weights: Weights, epsilon: float
     ) -> tuple[Metrics, Array]:
@@ -233,7 +221,7 @@ class MasteryLearner(SelfPacedLearner):
         fitted = {"kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
         return {**dual_metrics(weights), **fitted}, weights.policy
 
-    def _policy_update(self, data: Samples, values: Array) -> tuple[Metrics, Array]:
+    def _policy_update(self, data: Samples, values: Array, epsilon: float) -> tuple[Metrics, Array]:
         """C-REPS over the buffer's contexts, by the samples' `values` (n,)."""
         config, features = self._config, self._buffer.features()
         floor = self._pacing.temperature_floor
@@ -243,12 +231,12 @@ class MasteryLearner(SelfPacedLearner):
             values,
             features,
             features.mean(axis=0),
-            epsilon=config.epsilon,
+            epsilon=epsilon,
             ridge=config.ridge,
             temperature_floor=floor,
             start=self._multipliers,
         )
-        fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, config.epsilon)
+        fit = fit_policy(self.policy, data.contexts, data.thetas, weights.policy, epsilon)
         self.policy, self._multipliers = fit.policy, weights.multipliers
         fitted = {"kl_policy": fit.kl, "fit_kept_old": float(fit.kept_old)}
         return {**dual_metrics(weights), **fitted}, weights.policy
@@ -264,17 +252,30 @@ class MasteryLearner(SelfPacedLearner):
 
     def state(self) -> State:
         """Everything that later updates depend on, as plain arrays."""
+        nearest = {}
+        if self._nearest is not None:
+            distance, place = self._nearest
+            nearest = prefixed("nearest.", {"distance": np.array(distance), **place})
         return {
             **super().state(),
             **prefixed("mover.", self._mover.state()),
-            "judge": np.array([self._judge.first, self._judge.usual, self._judge.largest]),
+            **self._judge.state(),
+            **nearest,
             "distances": self._distances,
+            "attempt": np.array([self._attempt, self._neutral, self._seen], dtype=float),
+            "dead_ends": self._dead_ends.state(),
         }
 
     def restore(self, state: State) -> None:
-        """Continue exactly from a `state`."""
+        """Continue exactly from a `state`; older ones come from a first attempt."""
         super().restore(state)
         self._mover.restore(part_of(state, "mover."))
         self.contexts = self._mover.contexts
-        self._judge.first, self._judge.usual, self._judge.largest = state["judge"].tolist()
+        self._judge.restore(state)
         self._distances = np.array(state["distances"], dtype=float)
+        if "attempt" in state:
+            attempt, neutral, self._seen = (float(value) for value in state["attempt"])
+            self._attempt, self._neutral = int(attempt), bool(neutral)
+            self._dead_ends.restore(state["dead_ends"])
+        if place := part_of(state, "nearest."):
+            self._nearest = float(place.pop("distance")), place

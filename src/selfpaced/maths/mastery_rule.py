@@ -193,6 +193,14 @@ class ContextMover:
         else:
             self.contexts = self._mastered = Gaussian(*entry)
 
+    def begin_anew(self, *, here: bool) -> None:
+        """Search again: from the current contexts if `here`, else from the initial ones."""
+        self._set_width(self._rule.least_deviation)
+        least = (self._rule.least_deviation * self._box_width) ** 2
+        self.contexts = with_variance_floor(self.contexts, least) if here else self._start
+        self._mastered, self._arrived = None, False
+        self._trail = Trail()
+
     def follow_search(self, found: Gaussian) -> None:
         """Step towards contexts that a search has `found`, widened to the least deviation."""
         least = self._rule.least_deviation * self._box_width

@@ -97,6 +97,13 @@ class ParticleMover:
             self.contexts = self._mastered = self._particles(places, deviation, bool(final))
         self._arrived = np.array_equal(self.contexts.places, self._aims)
 
+    def begin_anew(self, *, here: bool) -> None:
+        """Search again: from the current contexts if `here`, else from the initial ones."""
+        wide = replace(self.contexts, deviation=self._rule.least_deviation, draw=None)
+        self.contexts = wide if here else self._start
+        self._mastered, self._matched, self._arrived = None, False, False
+        self._trail = Trail()
+
     def _on(self) -> None:
         if self._arrived:
             narrower = self.contexts.deviation * self._narrower

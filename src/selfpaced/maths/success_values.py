@@ -33,12 +33,17 @@ def values_of(contexts: Array, rewards: Array, successes: Array) -> Array:
 
     The rewards themselves (the same array) are returned where they suffice.
     """
-    succeeded = successes > 0.5
-    if np.count_nonzero(succeeded) < ENOUGH:
+    if successes_are_rare(successes):
         return rewards
+    succeeded = successes > 0.5
     if agreement(contexts, rewards, succeeded) >= AGREES:
         return rewards
     return succeeded + RANKS * ranks(rewards)
+
+
+def successes_are_rare(successes: Array) -> bool:
+    """True if fewer than ENOUGH of `successes` (n,), 0, 1 or nan, are 1."""
+    return np.count_nonzero(successes > 0.5) < ENOUGH
 
 
 def agreement(contexts: Array, rewards: Array, succeeded: BoolArray) -> float:

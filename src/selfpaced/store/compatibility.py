@@ -34,6 +34,9 @@ ADDED: dict[str, Plain] = {
         "search_epsilon": None,
         "follow_successes": False,
         "narrow_contexts": False,
+        "wait_for_successes": False,
+        "attempts": 1,
+        "measure_noise": False,
     },
 }
 RESULTS = {

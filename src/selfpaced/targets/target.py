@@ -164,6 +164,18 @@ def points_of(target: Any, n: int, space: Box) -> Array:
     return samples_in(target, n, np.random.default_rng(0), space)
 
 
+def breadth_of(target: Any, space: Box) -> float:
+    """From 0 for a single context to 1: which part of `space` the target covers.
+
+    It is the largest over dimensions of four standard deviations, in widths of the space.
+    """
+    if isinstance(target, Gaussian):
+        deviations = np.sqrt(np.diag(target.covariance)) / space.width
+    else:
+        deviations = space.embed(points_of(target, 200, space)).std(axis=0)
+    return float(min(1.0, 4.0 * deviations.max()))
+
+
 def central_context(target: Any, space: Box) -> Array:
     """(d,): the mean of a Gaussian; else the one of 200 samples with the least mean distance."""
     if isinstance(target, Gaussian):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from selfpaced.learners.sprl_mastery import Mastery
+from selfpaced.learners.mastery_pacing import Mastery
 from selfpaced.maths.arrays import check_at_least
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.mastery_rule import MOVES
