@@ -6,14 +6,15 @@ import pytest
 from selfpaced import SPRL
 from studies.zoo import ZOO
 from studies.zoo.development import DEVELOPMENT
+from studies.zoo.fresh import FRESH
 from studies.zoo.proof import PROOF
 from studies.zoo.table import row_text, run
 
 
-def test_half_is_for_development_and_half_for_proof():
-    assert len(DEVELOPMENT) == len(PROOF) == 7
-    assert len(ZOO) == 14
-    assert {task.contexts.dimension for task in ZOO.values()} == {1, 2, 3, 4, 6}
+def test_a_third_is_for_development_and_two_thirds_for_proof():
+    assert len(DEVELOPMENT) == len(PROOF) == len(FRESH) == 7
+    assert len(ZOO) == 21
+    assert {task.contexts.dimension for task in ZOO.values()} == {1, 2, 3, 4, 5, 6}
     dimensions = [task.thetas.dimension for task in ZOO.values()]
     assert (min(dimensions), max(dimensions)) == (2, 40)
 

@@ -27,6 +27,7 @@ from selfpaced.types import Algorithm, Task
 from studies.mastery_before import sprl_before
 from studies.zoo import ZOO
 from studies.zoo.development import DEVELOPMENT
+from studies.zoo.fresh import FRESH
 from studies.zoo.proof import PROOF
 
 MEASURED = 100  # rollouts of a measurement on the way
@@ -38,6 +39,7 @@ ZOO_BUDGET = 20_000  # rollouts of a run on a task of the zoo
 GROUPS = {
     "development": [task.name for task in DEVELOPMENT],
     "proof": [task.name for task in PROOF],
+    "fresh": [task.name for task in FRESH],
 }
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "sprl": SPRL,
