@@ -122,12 +122,12 @@ class ParticleMover:
     def _move_parts(self, on: BoolArray, lost: BoolArray, solved: Array) -> None:
         """Move the particles `on` (N,) to their aims, and those `lost` (N,) to `solved` (k, e).
 
-        No particle moves farther than another one that would go on moving. So those that are near
-        their aims arrive, while others go to and fro.
+        None moves farther than a distance that is the same for all, the largest that the KL bound
+        allows. So particles that are near their aims arrive, even if others have far to go.
         """
         old, least = self.contexts, self._rule.least_deviation
         aims, deviations = old.places.copy(), _each(old)
-        narrows = on & (old.places == self._aims).all(axis=1)
+        narrows = on & (old.places == self._aims).all(axis=1)  # they are at their aims
         deviations[narrows] *= self._narrower
         aims[on] = self._aims[on]
         if len(solved):
@@ -164,7 +164,7 @@ class ParticleMover:
             narrowest = NARROWED * self._rule.least_deviation
             narrower = self.contexts.deviation * self._narrower
             if np.max(narrower) >= narrowest:
-                if not isinstance(narrower, float):
+                if isinstance(narrower, np.ndarray):
                     narrower = np.maximum(narrower, narrowest)
                 self.contexts = replace(self.contexts, deviation=narrower)
             else:

@@ -1,7 +1,9 @@
 """A distribution of contexts as particles: points in the unit cube, each with a Gaussian around it.
 
 With the places x_1, ..., x_N in the unit cube of the space (`Box.embed`) and the deviations h_i,
-which are one number h as a rule, the density in that cube is q(x) = (1/N) sum_i N(x | x_i, h_i^2 I).
+which are one number h as a rule, the density in that cube is
+
+    q(x) = (1/N) sum_i N(x | x_i, h_i^2 I).
 """
 
 from collections.abc import Callable
@@ -35,9 +37,9 @@ class Particles:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", frozen(self.places))
-        if not isinstance(self.deviation, float):
-            same = np.ptp(self.deviation) == 0.0
-            shared = float(self.deviation.flat[0]) if same else frozen(self.deviation)
+        if isinstance(self.deviation, np.ndarray):
+            h = self.deviation
+            shared = float(h.flat[0]) if h.min() == h.max() else frozen(h)
             object.__setattr__(self, "deviation", shared)
 
     def __repr__(self) -> str:
@@ -65,7 +67,7 @@ class Particles:
         """(d, d): the covariance of the contexts, with that around each particle."""
         apart = self.contexts - self.mean
         h = self.deviation
-        mean_h = h if isinstance(h, float) else float(np.sqrt(np.mean(h**2)))
+        mean_h = float(np.sqrt((h**2).mean())) if isinstance(h, np.ndarray) else h
         noise = np.diag((mean_h * self.space.width) ** 2)
         return apart.T @ apart / len(apart) + noise
 
@@ -95,7 +97,7 @@ class Particles:
         """(n, d): contexts around particles, by number; draws outside the cube are drawn again."""
         e = self.places.shape[1]
         cube = Box(np.zeros(e), np.ones(e))
-        if isinstance(self.deviation, float):
+        if not isinstance(self.deviation, np.ndarray):
             drawn = cube.truncated(self.places[chosen], self.deviation * np.eye(e), rng)
             return self.space.unembed(drawn)
         # `truncated` has one deviation for all rows, so those with the same one are drawn together.
@@ -113,10 +115,8 @@ class Particles:
     def kl(self, other: "Particles") -> float:
         """KL(self || other), estimated with one sample around each particle, always the same."""
         noise = fixed_noise(*self.places.shape)
-        if isinstance(self.deviation, float):
-            drawn = self.places + self.deviation * noise
-        else:
-            drawn = self.places + self.deviation[:, None] * noise
+        h = self.deviation
+        drawn = self.places + (h[:, None] if isinstance(h, np.ndarray) else h) * noise
         mine = log_density(drawn, self.places, self.deviation)
         theirs = log_density(drawn, other.places, other.deviation)
         return float((mine - theirs).mean())
@@ -128,7 +128,7 @@ def log_density(points: Array, places: Array, deviation: float | Array) -> Array
     np.maximum(exponents, 0.0, out=exponents)  # squared distances, but for rounding
     exponents *= -0.5 / deviation**2
     e, shared = places.shape[1], deviation
-    if not isinstance(deviation, float):
+    if isinstance(deviation, np.ndarray):
         shared = float(deviation.max())
         exponents -= e * np.log(deviation / shared)
     # SciPy's logsumexp takes five times as long for arrays of this size.
