@@ -14,6 +14,11 @@ def matching(one: Array, other: Array) -> IntArray:
     The cost is the sum of squared distances, so this is the optimal transport for W2.
     """
     costs = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2 * one @ other.T
+    return cheapest(costs)
+
+
+def cheapest(costs: Array) -> IntArray:
+    """(n,): the column for each row of `costs` (n, n), each once, such that their sum is least."""
     assign: Any = scipy.optimize.linear_sum_assignment  # it loads when it is first used
     return np.asarray(assign(costs)[1], dtype=np.int64)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
-from selfpaced.maths.transport import matching
+from selfpaced.maths.transport import cheapest
 from selfpaced.targets.target import Target, checked_place, samples_in
 from selfpaced.teachers.episodes import (
     JudgedBy,
@@ -183,7 +183,7 @@ class CurrOTTeacher(StartedTeacher):
             starts = self._episodes.contexts[values >= threshold]
             self._particles = starts[rng.integers(len(starts), size=config.particles)]
         aims = self._box.embed(samples_in(self._target, config.particles, rng, self._box))
-        aims = aims[matching(self._particles, aims)]
+        aims = aims[cheapest(_squared_distances(self._particles, aims))]
         moved, others = self._candidates(aims, rng)
         # No candidate is nearer to the aim than the straight step. Where that is mastered, which
         # is the rule, the values of the others need not be estimated.
@@ -259,3 +259,15 @@ class CurrOTTeacher(StartedTeacher):
         self._episodes.restore(part_of(state, "episodes."))
         if self._found is not None:
             self._found.restore(state)
+
+
+def _squared_distances(one: Array, other: Array) -> Array:
+    """(n, m): squared distances of the rows of `one` (n, e) and `other` (m, e).
+
+    Summed column by column: a third of the time of a sum over the last axis. Products of matrices
+    would be faster still, but their rounding decides between assignments that cost the same.
+    """
+    total = np.zeros((len(one), len(other)))
+    for ours, theirs in zip(one.T, other.T, strict=True):
+        total += np.subtract.outer(ours, theirs) ** 2
+    return total
