@@ -13,7 +13,6 @@ import time
 from dataclasses import replace
 
 import gymnasium
-import scipy.optimize  # noqa: F401  teachers load it in their first update, which would count
 import stable_baselines3
 import torch
 from stable_baselines3.common.env_util import make_vec_env

@@ -135,3 +135,63 @@ def test_particles_change_their_category_on_the_way():
         shares.append(float(moving.contexts.contexts[:, 0].mean()))
     assert shares[0] == 0.0
     assert shares[-1] == 1.0
+
+
+def out_of_reach_above_half(contexts):
+    return (contexts[:, 0] < 0.5) * 1.0
+
+
+def taught_half(rule=None, updates=200):
+    """A mover whose pupil succeeds below 0.5 and never above, with half of the target above."""
+    aims = np.concatenate([cloud([0.2, 0.9])[: N // 2], cloud([0.8, 0.9])[: N // 2]])
+    moving, rng = mover(aims, cloud([0.4, 0.1]), rule), np.random.default_rng(0)
+    shares = []
+    for _ in range(updates):
+        tried = moving.contexts.sample(50, rng)
+        successes = out_of_reach_above_half(tried)
+        shares.append(successes.mean())
+        before = moving.contexts
+        moving.move_each(moving.decide(shares[-1]), tried, successes)
+        assert moving.contexts.kl(before) <= 0.1 + 1e-9
+    return moving, aims, shares
+
+
+def test_what_can_be_reached_of_a_target_is_reached_although_the_rest_cannot():
+    moving, aims, shares = taught_half()
+    reachable = out_of_reach_above_half(aims) == 1.0
+    apart = np.linalg.norm(aims[reachable][:, None] - moving.contexts.places, axis=2).min(axis=1)
+    assert (apart < 0.02).mean() > 0.8
+    assert np.mean(shares[-50:]) > 0.5  # and few episodes are spent where nothing succeeds
+
+
+def test_particles_at_their_aims_narrow_while_others_are_on_their_way():
+    moving, _, _ = taught_half()
+    deviations = np.array(moving.contexts.deviation)
+    assert deviations.min() < 0.02
+    assert deviations.max() == pytest.approx(0.05)
+    drawn = moving.contexts.sample(4000, np.random.default_rng(0))
+    spread = np.abs(moving.contexts.log_prob(drawn)).max()
+    assert np.isfinite(spread)
+
+
+def test_a_density_with_a_deviation_for_each_particle_is_the_mean_of_theirs():
+    places, deviations = cloud(0.5), np.linspace(0.02, 0.2, N)
+    points = UNIT.uniform(50, np.random.default_rng(0))
+    each = [Gaussian(x, h**2 * np.eye(2)) for x, h in zip(places, deviations, strict=True)]
+    exact = np.log(np.mean([np.exp(g.log_prob(points)) for g in each], axis=0))
+    found = Particles(UNIT, places, deviations).log_prob(points)
+    np.testing.assert_allclose(found, exact, rtol=1e-9)
+
+
+def test_a_mover_with_several_deviations_is_restored_exactly():
+    rule = MasteryRule(retreats=True)
+    moving, aims, _ = taught_half(rule, updates=150)
+    restored = mover(aims, cloud([0.4, 0.1]), rule)
+    restored.restore(moving.state())
+    for move in ("on", "back", "stay", "on"):
+        tried = moving.contexts.sample(50, np.random.default_rng(1))
+        for one in (moving, restored):
+            one.move_each(move, tried, out_of_reach_above_half(tried))
+        np.testing.assert_array_equal(moving.contexts.places, restored.contexts.places)
+        np.testing.assert_array_equal(moving.contexts.deviation, restored.contexts.deviation)
+    restored.state()

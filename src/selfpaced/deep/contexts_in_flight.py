@@ -43,6 +43,15 @@ class ContextsInFlight:
         self._contexts[ids, places] = contexts
         _add(self._counts, ids, 1)
 
+    def has_each(self, ids: IntArray) -> bool:
+        """True if no environment occurs twice in `ids` (k,) and all have a context in flight.
+
+        This is the rule, and quick to tell. If it is False, `counts` says more.
+        """
+        if not _distinct(ids) or (len(ids) and ids.max() >= len(self._counts)):
+            return False
+        return bool((self._counts[ids] > 0).all())
+
     def counts(self, ids: IntArray) -> IntArray:
         """(k,): contexts in flight of each of the environments `ids` (k,)."""
         found = np.zeros(len(ids), dtype=np.int64)
@@ -100,7 +109,7 @@ class ContextsInFlight:
 
 
 def _distinct(ids: IntArray) -> bool:
-    """True if no entry of `ids` (k,) occurs twice, which is the rule."""
+    """True if no entry of `ids` (k,) occurs twice; only asked of few, where it is the rule."""
     return len(ids) < FEW and len(set(ids.tolist())) == len(ids)
 
 

@@ -173,8 +173,8 @@ class Curriculum:
         if successes is not None:
             solved = checked_column("successes", successes, len(ids))
         played = self._played(ids) if contexts is None else np.array(contexts, dtype=float)
-        bad = np.flatnonzero(~np.isfinite(values))
-        if bad.size:
+        if not np.isfinite(values).all():
+            bad = np.flatnonzero(~np.isfinite(values))
             said = f"environment {ids[bad[0]]} returned {values[bad[0]]} at the context"
             raise ValueError(f"returns must be finite; {said} {played[bad[0]].tolist()}")
         with one_blas_thread():
@@ -188,6 +188,8 @@ class Curriculum:
         return self._in_flight(0).oldest(ids) if len(ids) else np.zeros((0, self._dimension))
 
     def _check_flying(self, ids: IntArray) -> None:
+        if self._flight is not None and self._flight.has_each(ids):
+            return
         numbers, wanted = np.unique(ids, return_counts=True)
         flying = np.zeros_like(wanted) if self._flight is None else self._flight.counts(numbers)
         short = np.flatnonzero(flying < wanted)

@@ -39,10 +39,11 @@ def checked_ids(environment_ids: Any) -> IntArray:
             f"environment_ids must be whole numbers (k,), one per episode (of a mask, the indices: "
             f"np.flatnonzero(mask)); got {ids.dtype} of shape {ids.shape}"
         )
-    if ids.min() < 0 or ids.max() >= MOST_ENVIRONMENTS:
+    least, most = ids.min(), ids.max()
+    if least < 0 or most >= MOST_ENVIRONMENTS:
         raise ValueError(
             f"environment_ids must be numbers of environments from 0 to {MOST_ENVIRONMENTS - 1}; "
-            f"got {ids.min() if ids.min() < 0 else ids.max()}"
+            f"got {least if least < 0 else most}"
         )
     return ids.astype(np.int64)
 

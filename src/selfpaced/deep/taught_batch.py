@@ -1,5 +1,6 @@
 """What batches of episodes with a curriculum have in common."""
 
+import importlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator
@@ -36,9 +37,13 @@ class TaughtBatch(ABC):
     finished_contexts: list[Array]
     """(d,): the context of each of them."""
     teacher_seconds: float
-    """CPU time that the teacher has taken in this process, with the curriculum around it."""
+    """CPU time that the teacher has taken in this process, with the curriculum around it.
+
+    The 0.3 s to load SciPy's optimisers, once per process, are not part of it.
+    """
 
     def __init__(self, curriculum: Curriculum) -> None:
+        importlib.import_module("scipy.optimize")
         self.curriculum, self.teacher_seconds = curriculum, 0.0
         self.forget_finished()
 

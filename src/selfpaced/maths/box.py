@@ -86,8 +86,9 @@ class Box(ComparedByFields):
     def check(self, name: str, points: ArrayLike) -> Array:
         """`points` as floats (n, d); raise a ValueError unless all lie in the box."""
         rows = check_rows(name, points, self.dimension)
-        outside = np.flatnonzero(~self.contains(rows))
-        if outside.size:
+        inside = self.contains(rows)
+        if not inside.all():
+            outside = np.flatnonzero(~inside)
             raise ValueError(
                 f"{name} must lie in {self}; {outside.size} of {len(rows)} rows do not, "
                 f"first row {outside[0]}: {rows[outside[0]].tolist()}"

@@ -29,7 +29,8 @@ def constrained_minimum(
     """
     constraints = [_constraint(function, bound, sign=-1.0) for function, bound in at_most]
     constraints += [_constraint(function, bound, sign=1.0) for function, bound in at_least]
-    unit = max(1.0, abs(objective(start)[0]))  # the KL to a narrow target is thousands of nats
+    first = objective(start)[0]
+    unit = max(1.0, abs(first))  # the KL to a narrow target is thousands of nats
 
     def scaled(x: Array) -> tuple[float, Array]:
         value, gradient = objective(x)
@@ -50,7 +51,7 @@ def constrained_minimum(
         np.isfinite(x).all()
         and all(function(x)[0] <= bound * (1 + SLACK) + SLACK for function, bound in at_most)
         and all(function(x)[0] >= bound - SLACK for function, bound in at_least)
-        and objective(x)[0] <= objective(start)[0] + SLACK
+        and objective(x)[0] <= first + SLACK
     )
     return x if kept else None
 

@@ -152,6 +152,7 @@ class _WhitenedProblem:
         self._rows, self._columns = np.tril_indices(d)
         self._on_diagonal = np.flatnonzero(self._rows == self._columns)
         self._diagonal = d + self._on_diagonal
+        self._triangle = self._rows * d + self._columns  # places of the lower triangle, row by row
         self._known: tuple[bytes, _Parts] | None = None
         self._eye = np.eye(d)
         # Values are counted from the least one: see the module's docstring.
@@ -185,7 +186,7 @@ class _WhitenedProblem:
 
     def _gradient(self, by_mean: Array, by_L: Array, diagonal: Array) -> Array:
         """The gradient in x, from the gradients in m and in L."""
-        found = np.concatenate([by_mean, by_L[self._rows, self._columns]])
+        found = np.concatenate([by_mean, by_L.take(self._triangle)])
         found[self._diagonal] *= diagonal  # by the logarithm of the diagonal
         return found
 

@@ -58,7 +58,8 @@ def fit_mixtures(
     n, d = data.shape
     firsts = np.cumsum([0, *sizes[:-1]])  # row of each mixture's first component
     counts = np.repeat(sizes, sizes)  # (k,): size of the mixture that each component is in
-    means = data[[row for size in sizes for row in _spread(data, size, rng)]]
+    apart = ((data[:, None] - data) ** 2).sum(axis=2)
+    means = data[[row for size in sizes for row in _spread(apart, size, rng)]]
     least = floor * np.eye(d)
     covariances = np.cov(data.T).reshape(d, d) / counts[:, None, None] + least
     weights = 1.0 / counts
@@ -98,19 +99,21 @@ def _coefficients(means: Array, covariances: Array) -> Array:
     return np.column_stack([constant, linear, -0.5 * precisions.reshape(k, d * d)])
 
 
-def _spread(data: Array, k: int, rng: np.random.Generator) -> list[int]:
-    """Indices of k rows of `data`, each drawn with a chance that grows with its distance squared.
+def _spread(apart: Array, k: int, rng: np.random.Generator) -> list[int]:
+    """Numbers of k points, each drawn with a chance that grows with its distance squared.
 
-    The distance is to the nearest row drawn before (k-means++).
+    The distance is to the nearest point drawn before (k-means++). `apart` (n, n): the squared
+    distances of all points.
     """
-    chosen = [int(rng.integers(len(data)))]
-    nearest = ((data - data[chosen[0]]) ** 2).sum(axis=1)
+    n = len(apart)
+    chosen = [int(rng.integers(n))]
+    nearest = apart[chosen[0]]
     for _ in range(k - 1):
         total = nearest.sum()
-        chances = nearest / total if total > 0 else np.full(len(data), 1.0 / len(data))
-        # What rng.choice(len(data), p=chances) does, without its checks.
+        chances = nearest / total if total > 0 else np.full(n, 1.0 / n)
+        # What rng.choice(n, p=chances) does, without its checks.
         reached = chances.cumsum()
         reached /= reached[-1]
         chosen.append(int(reached.searchsorted(rng.random(), side="right")))
-        nearest = np.minimum(nearest, ((data - data[chosen[-1]]) ** 2).sum(axis=1))
+        nearest = np.minimum(nearest, apart[chosen[-1]])
     return chosen

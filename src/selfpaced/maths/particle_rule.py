@@ -13,16 +13,23 @@ never shorter than sqrt(2 step) h, and longer while the particles are spread out
 Once the particles are there, h narrows under the same bound, until contexts are drawn from the
 target itself. A step back goes along the straight lines to where the particles were when they were
 mastered last; with `retreats` it goes to where they were mastered before that.
+
+One success rate for all particles would halt them all where a part of the target is out of reach,
+such as goals inside a wall. So while the contexts would stay, each particle follows its own success
+rate, that of the contexts tried around it (`move_each`). Where that is mastered, the particle goes
+on, or narrows if it is at its aim; where it is lost, the particle goes to the nearest context that
+succeeded. One bound on the KL holds for all of these moves together.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, BoolArray
 from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.box import Box
 from selfpaced.maths.mastery_rule import MasteryRule, Move, decided
+from selfpaced.maths.nearest import nearest_rows
 from selfpaced.maths.particles import Draw, Particles
 from selfpaced.maths.trail import Trail
 from selfpaced.maths.transport import matching, wasserstein
@@ -77,7 +84,7 @@ class ParticleMover:
             self._mastered = self.contexts
             if self._rule.retreats:
                 final = np.array(float(self.contexts.draw is not None))
-                self._trail.add(self.contexts.places, np.array(self.contexts.deviation), final)
+                self._trail.add(self.contexts.places, _each(self.contexts), final)
             self._on()
         elif move == "back" and self._rule.retreats:
             self._retreat()
@@ -85,6 +92,61 @@ class ParticleMover:
             wide = replace(self.contexts, deviation=self._mastered.deviation, draw=None)
             self.contexts = self._step(wide, self._mastered.places)
             self._arrived = np.array_equal(self.contexts.places, self._aims)
+
+    def move_each(self, move: Move, tried: Array, successes: Array) -> None:
+        """Carry out `move`; where that is to "stay", each particle follows its own success rate.
+
+        `tried` (n, d): contexts with their `successes` (n,), 0 or 1, on which `move` was decided.
+        """
+        before = self._mastered
+        if before is None or self.contexts.draw is not None or move != "stay":
+            self.move(move)
+            return
+        points, around = self.contexts.space.embed(tried), self.success_around(tried, successes)
+        mastered, lost = around >= self._rule.mastered_from, around < self._rule.lost_below
+        self._mastered = _chosen(mastered, self.contexts, before)
+        self._move_parts(mastered, lost, points[successes >= 0.5])
+
+    def success_around(self, tried: Array, successes: Array) -> Array:
+        """(N,): success rate around each particle, from contexts `tried` (n, d).
+
+        They count by their density in the Gaussian around the particle, with `least_deviation`.
+        Far from all of them, the nearest one decides.
+        """
+        points, places = self.contexts.space.embed(tried), self.contexts.places
+        kernel = places @ points.T - 0.5 * (points**2).sum(axis=1)  # but for |x_i|^2
+        kernel -= kernel.max(axis=1, keepdims=True)
+        kernel = np.exp(kernel / self._rule.least_deviation**2)
+        return kernel @ successes / kernel.sum(axis=1)
+
+    def _move_parts(self, on: BoolArray, lost: BoolArray, solved: Array) -> None:
+        """Move the particles `on` (N,) to their aims, and those `lost` (N,) to `solved` (k, e).
+
+        None moves farther than a distance that is the same for all, the largest that the KL bound
+        allows. So particles that are near their aims arrive, even if others have far to go.
+        """
+        old, least = self.contexts, self._rule.least_deviation
+        aims, deviations = old.places.copy(), _each(old)
+        narrows = on & (old.places == self._aims).all(axis=1)  # they are at their aims
+        deviations[narrows] *= self._narrower
+        aims[on] = self._aims[on]
+        if len(solved):
+            aims[lost] = solved[nearest_rows(old.places[lost], solved)]
+            deviations[lost] *= 2.0 - self._narrower  # which changes the density less
+        deviations = np.clip(deviations, NARROWED * least, least)
+        apart = aims - old.places
+        length = np.linalg.norm(apart, axis=1, keepdims=True)
+
+        def moved(share: float) -> Particles:
+            shares = np.minimum(1.0, share * length.max() / np.maximum(length, 1e-300))
+            places = np.where(shares == 1.0, aims, old.places + shares * apart)
+            return replace(old, places=places, deviation=deviations)
+
+        def holds(share: float) -> bool:
+            return moved(share).kl(old) <= self._rule.step
+
+        self.contexts = moved(1.0 if holds(1.0) else largest_that_holds(holds, HALVINGS))
+        self._arrived = np.array_equal(self.contexts.places, self._aims)
 
     def _retreat(self) -> None:
         """Go to contexts that were mastered before; from the first of them, begin anew."""
@@ -106,8 +168,11 @@ class ParticleMover:
 
     def _on(self) -> None:
         if self._arrived:
+            narrowest = NARROWED * self._rule.least_deviation
             narrower = self.contexts.deviation * self._narrower
-            if narrower >= NARROWED * self._rule.least_deviation:
+            if np.max(narrower) >= narrowest:
+                if isinstance(narrower, np.ndarray):
+                    narrower = np.maximum(narrower, narrowest)
                 self.contexts = replace(self.contexts, deviation=narrower)
             else:
                 self.contexts = replace(self.contexts, draw=self._draw)
@@ -164,11 +229,25 @@ class ParticleMover:
             self._mastered = self._particles(
                 state["mastered_places"], state["mastered_deviation"], final
             )
+        if "trail.1" in state:  # earlier versions have one deviation per entry
+            column = np.array(state["trail.1"], dtype=float).reshape(len(state["trail.1"]), -1)
+            state = {**state, "trail.1": column + np.zeros(len(self._aims))}
         self._trail.restore(state)
 
     def _particles(self, places: Array, deviation: Array, final: bool) -> Particles:
         draw = self._draw if final else None
-        return Particles(self.contexts.space, np.array(places), float(deviation), draw)
+        return Particles(self.contexts.space, np.array(places), np.array(deviation), draw)
+
+
+def _each(particles: Particles) -> Array:
+    """(N,): the deviation around each particle."""
+    return particles.deviation + np.zeros(len(particles.places))
+
+
+def _chosen(first: BoolArray, one: Particles, other: Particles) -> Particles:
+    """The particles of `one` where `first` (N,) is True, and those of `other` elsewhere."""
+    places = np.where(first[:, None], one.places, other.places)
+    return replace(one, places=places, deviation=np.where(first, _each(one), _each(other)))
 
 
 def _narrowing(step: float, d: int) -> float:

@@ -1,7 +1,9 @@
 """A distribution of contexts as particles: points in the unit cube, each with a Gaussian around it.
 
-With the places x_1, ..., x_N in the unit cube of the space (`Box.embed`) and the deviation h, the
-density in that cube is q(x) = (1/N) sum_i N(x | x_i, h^2 I).
+With the places x_1, ..., x_N in the unit cube of the space (`Box.embed`) and the deviations h_i,
+which are one number h as a rule, the density in that cube is
+
+    q(x) = (1/N) sum_i N(x | x_i, h_i^2 I).
 """
 
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, frozen
+from selfpaced.maths.arrays import Array, IntArray, frozen
 from selfpaced.maths.box import Box
 from selfpaced.maths.nearest import nearest_rows
 
@@ -28,17 +30,22 @@ class Particles:
     """Which contexts exist."""
     places: Array
     """(N, e): the particles, in the unit cube of the space."""
-    deviation: float
-    """h: standard deviation around each particle, as a share of each width."""
+    deviation: float | Array
+    """h or (N,) h_i: standard deviation around each particle, as a share of each width."""
     draw: Draw | None = None
     """Draws contexts of the target itself, once the particles have arrived there; else None."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", frozen(self.places))
+        if isinstance(self.deviation, np.ndarray):
+            h = self.deviation
+            shared = float(h.flat[0]) if h.min() == h.max() else frozen(h)
+            object.__setattr__(self, "deviation", shared)
 
     def __repr__(self) -> str:
         mean = self.mean.round(4).tolist()
-        return f"Particles({len(self.places)} around {mean}, deviation {self.deviation:.3g})"
+        widest = np.max(self.deviation)
+        return f"Particles({len(self.places)} around {mean}, deviation {widest:.3g})"
 
     @property
     def dimension(self) -> int:
@@ -59,7 +66,9 @@ class Particles:
     def covariance(self) -> Array:
         """(d, d): the covariance of the contexts, with that around each particle."""
         apart = self.contexts - self.mean
-        noise = np.diag((self.deviation * self.space.width) ** 2)
+        h = self.deviation
+        mean_h = float(np.sqrt((h**2).mean())) if isinstance(h, np.ndarray) else h
+        noise = np.diag((mean_h * self.space.width) ** 2)
         return apart.T @ apart / len(apart) + noise
 
     def sample(self, n: int, rng: np.random.Generator, box: Box | None = None) -> Array:
@@ -71,14 +80,12 @@ class Particles:
         if self.draw is not None:
             return self.draw(n, rng)
         chosen = rng.integers(len(self.places), size=n)
-        contexts = self._around(self.places[chosen], rng)
+        contexts = self._around(chosen, rng)
         for _ in range(TRIES):
             bad = np.flatnonzero(~self.space.feasible(contexts))
             if bad.size == 0:
                 return contexts
-            contexts[bad] = self._around(
-                self.places[rng.integers(len(self.places), size=bad.size)], rng
-            )
+            contexts[bad] = self._around(rng.integers(len(self.places), size=bad.size), rng)
         bad = np.flatnonzero(~self.space.feasible(contexts))
         if bad.size:
             free = self.space.uniform(CANDIDATES, rng)
@@ -86,11 +93,20 @@ class Particles:
             contexts[bad] = free[nearest]
         return contexts
 
-    def _around(self, places: Array, rng: np.random.Generator) -> Array:
-        """(n, d): contexts around `places` (n, e); draws outside of the cube are drawn again."""
-        e = places.shape[1]
+    def _around(self, chosen: IntArray, rng: np.random.Generator) -> Array:
+        """(n, d): contexts around particles, by number; draws outside the cube are drawn again."""
+        e = self.places.shape[1]
         cube = Box(np.zeros(e), np.ones(e))
-        return self.space.unembed(cube.truncated(places, self.deviation * np.eye(e), rng))
+        if not isinstance(self.deviation, np.ndarray):
+            drawn = cube.truncated(self.places[chosen], self.deviation * np.eye(e), rng)
+            return self.space.unembed(drawn)
+        # `truncated` has one deviation for all rows, so those with the same one are drawn together.
+        deviations, drawn = self.deviation[chosen], np.zeros((len(chosen), e))
+        for deviation in np.unique(deviations):
+            rows = np.flatnonzero(deviations == deviation)
+            places = self.places[chosen[rows]]
+            drawn[rows] = cube.truncated(places, deviation * np.eye(e), rng)
+        return self.space.unembed(drawn)
 
     def log_prob(self, contexts: Array) -> Array:
         """(n,): log-densities in the unit cube of `contexts` (n, d)."""
@@ -98,22 +114,28 @@ class Particles:
 
     def kl(self, other: "Particles") -> float:
         """KL(self || other), estimated with one sample around each particle, always the same."""
-        drawn = self.places + self.deviation * fixed_noise(*self.places.shape)
+        noise = fixed_noise(*self.places.shape)
+        h = self.deviation
+        drawn = self.places + (h[:, None] if isinstance(h, np.ndarray) else h) * noise
         mine = log_density(drawn, self.places, self.deviation)
         theirs = log_density(drawn, other.places, other.deviation)
         return float((mine - theirs).mean())
 
 
-def log_density(points: Array, places: Array, deviation: float) -> Array:
+def log_density(points: Array, places: Array, deviation: float | Array) -> Array:
     """(n,): log q(x) of each of the `points` (n, e), for particles at `places` (N, e)."""
     exponents = (points**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * points @ places.T
     np.maximum(exponents, 0.0, out=exponents)  # squared distances, but for rounding
     exponents *= -0.5 / deviation**2
+    e, shared = places.shape[1], deviation
+    if isinstance(deviation, np.ndarray):
+        shared = float(deviation.max())
+        exponents -= e * np.log(deviation / shared)
     # SciPy's logsumexp takes five times as long for arrays of this size.
     largest = exponents.max(axis=1)
     exponents -= largest[:, None]
     np.exp(exponents, out=exponents)
-    constant = np.log(len(places)) + 0.5 * places.shape[1] * np.log(2 * np.pi * deviation**2)
+    constant = np.log(len(places)) + 0.5 * e * np.log(2 * np.pi * shared**2)
     return largest + np.log(exponents.sum(axis=1)) - constant
 
 

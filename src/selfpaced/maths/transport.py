@@ -1,6 +1,9 @@
 """Optimal transport between two sets of points of one size, in the unit cube."""
 
+from typing import Any
+
 import numpy as np
+import scipy
 
 from selfpaced.maths.arrays import Array, IntArray
 
@@ -10,10 +13,14 @@ def matching(one: Array, other: Array) -> IntArray:
 
     The cost is the sum of squared distances, so this is the optimal transport for W2.
     """
-    from scipy.optimize import linear_sum_assignment  # takes a moment to load
-
     costs = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2 * one @ other.T
-    return np.asarray(linear_sum_assignment(costs)[1], dtype=np.int64)
+    return cheapest(costs)
+
+
+def cheapest(costs: Array) -> IntArray:
+    """(n,): the column for each row of `costs` (n, n), each once, such that their sum is least."""
+    assign: Any = scipy.optimize.linear_sum_assignment  # it loads when it is first used
+    return np.asarray(assign(costs)[1], dtype=np.int64)
 
 
 def wasserstein(one: Array, other: Array) -> float:

@@ -93,6 +93,7 @@ class ALPGMMTeacher(StartedTeacher):
         self._progress = RecentEpisodes(config.fit_every, box.embedded)  # values: progress
         self._since_fit = 0  # episodes since the last fit
         self._mixture: Mixture | None = None  # over contexts and, in the last column, progress
+        self._chols = np.zeros((0, box.embedded, box.embedded))  # of its covariances of contexts
 
     def __repr__(self) -> str:
         where = "contexts over the whole space"
@@ -117,8 +118,8 @@ class ALPGMMTeacher(StartedTeacher):
         chosen = rng.choice(len(progress), size=len(rows), p=progress / progress.sum())
         order = np.argsort(chosen, kind="stable")  # component by component
         rows, chosen = rows[order], chosen[order]
-        chols = np.linalg.cholesky(self._mixture.covariances[:, :d, :d])
-        noise = np.einsum("nij,nj->ni", chols[chosen], rng.standard_normal((len(rows), d)))
+        noise = rng.standard_normal((len(rows), d))
+        noise = np.einsum("nij,nj->ni", self._chols[chosen], noise)
         drawn = np.clip(self._mixture.means[chosen, :d] + noise, 0.0, 1.0)
         contexts[rows] = self._box.unembed(drawn)
         return np.clip(contexts, self._box.low, self._box.high)
@@ -134,7 +135,14 @@ class ALPGMMTeacher(StartedTeacher):
             most = min(most, max(least, len(data) // (POINTS_PER_COLUMN * data.shape[1])))
         sizes = range(least, min(most, len(data) - 1) + 1)
         fits = fit_mixtures(data, sizes, FLOOR, rng) if sizes else []
-        self._mixture = min(fits, key=lambda fit: fit.aic) if fits else None
+        self._draw_from(min(fits, key=lambda fit: fit.aic) if fits else None)
+
+    def _draw_from(self, mixture: Mixture | None) -> None:
+        """Draw contexts from `mixture` from now on; None: from the whole space."""
+        self._mixture = mixture
+        if mixture is not None:
+            d = self._box.embedded
+            self._chols = np.linalg.cholesky(mixture.covariances[:, :d, :d])
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes and of the progress that each shows."""
@@ -175,11 +183,12 @@ class ALPGMMTeacher(StartedTeacher):
         self._since_fit = int(state["since_fit"])
         self._earlier.restore(part_of(state, "earlier."))
         self._progress.restore(part_of(state, "progress."))
-        self._mixture = None
+        self._draw_from(None)
         if "weights" in state:
-            self._mixture = Mixture(
+            mixture = Mixture(
                 weights=np.array(state["weights"]),
                 means=np.array(state["means"]),
                 covariances=np.array(state["covariances"]),
                 log_likelihood=float(state["likelihood"]),
             )
+            self._draw_from(mixture)

@@ -11,6 +11,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
+from selfpaced.maths.transport import cheapest
 from selfpaced.targets.target import Target, checked_place, samples_in
 from selfpaced.teachers.episodes import (
     JudgedBy,
@@ -24,6 +25,8 @@ from selfpaced.teachers.found_threshold import FoundThreshold
 from selfpaced.teachers.retreat import Retreat
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
+
+AT_ONCE = 3  # places beside a particle whose values are estimated together, the nearest first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +175,6 @@ class CurrOTTeacher(StartedTeacher):
 
     def _update(self, rng: np.random.Generator) -> None:
         """Move every particle nearer to its sample of the target, or back to what is mastered."""
-        from scipy.optimize import linear_sum_assignment  # takes a moment to load
-
         config, threshold = self._config, self._threshold
         if len(self._particles) == 0:
             values = self.estimate(self._episodes.contexts)
@@ -182,8 +183,7 @@ class CurrOTTeacher(StartedTeacher):
             starts = self._episodes.contexts[values >= threshold]
             self._particles = starts[rng.integers(len(starts), size=config.particles)]
         aims = self._box.embed(samples_in(self._target, config.particles, rng, self._box))
-        costs = ((self._particles[:, None] - aims) ** 2).sum(axis=2)
-        aims = aims[linear_sum_assignment(costs)[1]]
+        aims = aims[cheapest(_squared_distances(self._particles, aims))]
         moved, others = self._candidates(aims, rng)
         # No candidate is nearer to the aim than the straight step. Where that is mastered, which
         # is the rule, the values of the others need not be estimated.
@@ -210,15 +210,21 @@ class CurrOTTeacher(StartedTeacher):
         It is one of `others` (k, n, d), or that of the particle (n, d) itself.
         """
         places = np.concatenate([particles[None], others])
-        values = self.estimate(places.reshape(-1, self._box.embedded)).reshape(places.shape[:2])
-        distances = ((places - aims) ** 2).sum(axis=2)
-        distances = np.where(values >= self._threshold, distances, np.inf)
-        nearest, index = distances.argmin(axis=0), np.arange(len(particles))
-        moved = places[nearest, index]
-        stuck = ~np.isfinite(distances[nearest, index])  # nothing within reach is mastered
-        if stuck.any():
-            mastered = self._episodes.contexts[self._episodes.values >= self._threshold]
-            moved[stuck] = self._towards(particles[stuck], mastered)
+        order = ((places - aims) ** 2).sum(axis=2).argsort(axis=0, kind="stable")
+        places = np.take_along_axis(places, order[:, :, None], axis=0)  # the nearest ones first
+        moved, held = particles.copy(), np.arange(len(particles))
+        for first in range(0, len(places), AT_ONCE):  # estimates take most of the time
+            some = places[first : first + AT_ONCE, held]
+            values = self.estimate(some.reshape(-1, self._box.embedded)).reshape(some.shape[:2])
+            mastered = values >= self._threshold
+            found = mastered.any(axis=0)
+            moved[held[found]] = some[mastered.argmax(axis=0), np.arange(len(held))][found]
+            held = held[~found]
+            if held.size == 0:
+                return moved
+        # Nothing within reach is mastered.
+        solved = self._episodes.contexts[self._episodes.values >= self._threshold]
+        moved[held] = self._towards(particles[held], solved)
         return moved
 
     def _towards(self, places: Array, mastered: Array) -> Array:
@@ -253,3 +259,15 @@ class CurrOTTeacher(StartedTeacher):
         self._episodes.restore(part_of(state, "episodes."))
         if self._found is not None:
             self._found.restore(state)
+
+
+def _squared_distances(one: Array, other: Array) -> Array:
+    """(n, m): squared distances of the rows of `one` (n, e) and `other` (m, e).
+
+    Summed column by column: a third of the time of a sum over the last axis. Products of matrices
+    would be faster still, but their rounding decides between assignments that cost the same.
+    """
+    total = np.zeros((len(one), len(other)))
+    for ours, theirs in zip(one.T, other.T, strict=True):
+        total += np.subtract.outer(ours, theirs) ** 2
+    return total

@@ -96,6 +96,8 @@ class SelfPacedMasteryTeacher(GaussianTeacher):
         move = self._mover.decide(tried.value)
         if move == "search":
             self._search(tried)
+        elif isinstance(self._mover, ParticleMover):
+            self._mover.move_each(move, tried.contexts, tried.values)
         else:
             self._mover.move(move)
         self.contexts = self._mover.contexts
