@@ -161,3 +161,12 @@ def test_a_target_that_is_solved_alone_needs_no_curriculum():
     assert solved_alone(compared([0.8, 0.85], [0.98, 0.99])) is None  # it helped
     assert solved_alone(compared([0.1, 0.2], [0.1, 0.1])) is None  # nothing was solved
     assert solved_alone(compared([0.9, 1.0], [1.0, 1.0], "UniformTeacher")) is None
+
+
+def test_a_target_that_is_learned_better_alone_needs_no_curriculum():
+    found = solved_alone(compared([0.3, 0.4, 0.5], [0.2, 0.1, 0.2]))
+    assert found is not None
+    assert "0.40 (95% interval 0.30 to 0.50), and the best curriculum, mastery" in found.shown_by
+    assert "better spent on the target" in found.shown_by
+    assert solved_alone(compared([0.1, 0.4, 0.7], [0.2, 0.2, 0.2])) is None  # it may be chance
+    assert solved_alone(compared([0.3, 0.4], [0.1, 0.1])) is None  # too few seeds

@@ -111,6 +111,11 @@ def test_collapsed_is_a_policy_without_deviation_that_does_not_succeed():
     assert kinds(**narrow, success=0.9) == set()
 
 
+def test_discrete_actions_have_no_deviation_that_could_collapse():
+    falling = records(**{**HEALTHY, "entropy": lambda t: 1.4 - t, "success": 0.05})
+    assert "collapsed" not in {finding.kind for finding in findings(falling, 0)}
+
+
 def test_contexts_on_their_floor_far_from_the_target_are_collapsed():
     assert kinds(variance_raised=1.0, kl_to_target=lambda t: 900 * (1.1 - t)) == {"collapsed"}
 

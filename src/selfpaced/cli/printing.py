@@ -131,6 +131,12 @@ def print_health(found: list[RunStatus], console: "Console") -> None:
         for who, finding in summarised(members):
             say(console, f"{finding.kind}: {name}, {who}: {finding.shown_by}", "yellow")
             say(console, f"    to try: {finding.to_try}", "dim")
+    if len({(run.spec["experiment"], run.spec["algorithm"]) for run in found}) > 1:
+        from selfpaced.report.need import unneeded_curricula
+
+        for name, finding in unneeded_curricula(found):
+            say(console, f"{finding.kind}: {name}, a curriculum: {finding.shown_by}", "yellow")
+            say(console, f"    to try: {finding.to_try}", "dim")
 
 
 def _jsonable(value: Any) -> Any:

@@ -27,6 +27,8 @@ RESOLVED = 1e-3  # share of s within which it is not searched any further
 NEWTON = 20  # steps, at most, for the least c that reaches the threshold
 ACCURACY = 1e-3  # of the threshold, as a share of the values' range
 LARGEST_C = 1e6  # beyond it all probability is on the most valuable tasks
+LEAST = -50.0  # log-probability of tasks that the target does not name
+AT_ONCE = 100  # tasks of the target whose distances to all others are computed together
 
 
 def tilted(log_p: Array, tilt: Array) -> Array:
@@ -39,6 +41,29 @@ def tilted(log_p: Array, tilt: Array) -> Array:
 def kl(log_p: Array, log_q: Array) -> float:
     """KL(p || q), in nats."""
     return float(np.exp(log_p) @ (log_p - log_q))
+
+
+def widened(log_mu: Array, places: Array, least: float) -> Array:
+    """(K,): a wider target, in which every task shares its probability with those around it.
+
+    The tasks are at `places` (K, e) in the unit cube. The shares are those of a Gaussian whose
+    standard deviation is the median distance from a task to the nearest other one, and at least
+    `least`.
+    """
+    from scipy.spatial import KDTree  # takes a moment to load
+
+    if len(places) < 2:
+        return log_mu
+    nearest = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
+    deviation = max(least, float(np.median(nearest)))
+    mu, wide = np.exp(log_mu), np.zeros(len(log_mu))
+    wanted = np.flatnonzero(log_mu > LEAST + 1.0)
+    for first in range(0, len(wanted), AT_ONCE):
+        rows = wanted[first : first + AT_ONCE]
+        squares = ((places[rows, None, :] - places) ** 2).sum(axis=2)
+        shares = np.exp(-squares / (2.0 * deviation**2))
+        wide += (mu[rows] / shares.sum(axis=1)) @ shares
+    return tilted(np.log(np.maximum(wide, np.exp(LEAST))), np.zeros(len(wide)))
 
 
 def step_by_alpha(

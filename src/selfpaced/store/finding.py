@@ -33,9 +33,10 @@ class Finding(NamedTuple):
     - plateau: success on the target no longer rises.
     - unsolved: the target is not solved, and there are too few records to say why.
 
-    And of a run that is solved:
+    And of a run that is solved, or of all runs of an experiment:
 
-    - unneeded: contexts away from the target were no easier than the target itself (`as_easy`).
+    - unneeded: contexts away from the target were no easier than the target itself (`as_easy`), or
+      training on the target alone is as good as a curriculum, or better (`report/need.py`).
     """
 
     kind: str

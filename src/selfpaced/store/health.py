@@ -52,7 +52,8 @@ def findings(
 ) -> list[Finding]:
     """What is wrong with a run that has these `records`; nothing if it succeeds on the target.
 
-    `dimension` is the number of parameters that the policy draws, if known. A run that is not
+    `dimension` is the number of parameters that the policy draws, if known; 0 for discrete actions,
+    which have no standard deviation. A run that is not
     `finished` may still succeed, so less is said of it. Only the records that packed results keep
     are looked at, so that a store and its packed file have equal findings; of a run that was never
     measured on the target, all.
@@ -136,8 +137,8 @@ def _collapsed(records: list[Record], dimension: int | None) -> Finding | None:
     """A policy that has become narrow without succeeding."""
     entropy = column(records, "entropy")
     success = column(records, "success")
-    if dimension is None or len(records) < 10 or np.isnan(entropy[[0, -1]]).any():
-        return None
+    if not dimension or len(records) < 10 or np.isnan(entropy[[0, -1]]).any():
+        return None  # a policy of discrete actions has no standard deviations
     width = float(np.exp((entropy[-1] - entropy[0]) / dimension))
     lately = success[-max(3, len(records) // 10) :]
     if np.isnan(lately).all():

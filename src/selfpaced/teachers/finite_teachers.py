@@ -35,7 +35,7 @@ TRIED = 0.05  # share of the episodes that goes to all tasks alike, to notice wh
 PRIOR = 0.05  # episodes of the worst value that every task is taken to have had
 AGED = 0.9  # weight of earlier episodes after another update, because the learner changes
 KEPT = 0.9  # weight of a task's earlier episodes when another is counted: about the last ten
-LEAST = -50.0  # log-probability of tasks that the target does not name
+LEARNABLE = 0.1  # success rate from which there are enough successes to learn from
 
 
 def is_finite_set(space: Box) -> bool:
@@ -57,7 +57,9 @@ class FiniteTeacher(StartedTeacher, ABC):
         self._update_every = update_every
         self._points = points_in(space)
         density: Any = target
-        log_mu = np.maximum(np.asarray(density.log_prob(self._points), dtype=float), LEAST)
+        log_mu = np.maximum(
+            np.asarray(density.log_prob(self._points), dtype=float), categorical_step.LEAST
+        )
         self._log_mu = categorical_step.tilted(log_mu, np.zeros(len(log_mu)))
         self._log_p = np.full(len(self._points), -np.log(len(self._points)))
         self._sums = np.zeros(len(self._points))  # of each task's values, older ones fading
@@ -235,7 +237,12 @@ class FiniteThresholdTeacher(FiniteTeacher):
 
 
 class FiniteMasteryTeacher(FiniteTeacher):
-    """The teacher of `SelfPacedMastery` on a finite set."""
+    """The teacher of `SelfPacedMastery` on a finite set.
+
+    Where tasks have several columns, such as a number beside a category, some are nearer to the
+    target than others. Then contexts go to a wider target first, as Gaussian ones do, and a search
+    prefers what is near it: see `_searched`.
+    """
 
     _who, _option = "SelfPacedMastery", "SelfPacedMastery(reward_threshold=...)"
 
@@ -243,6 +250,12 @@ class FiniteMasteryTeacher(FiniteTeacher):
         judged_by = "success" if config.reward_threshold is None else "reward"
         super().__init__(config, space, target, config.update_every, judged_by)
         self._mastered = np.zeros(0)  # log-probabilities that were mastered last; empty: none
+        self._log_wide: Array | None = None  # the wider target
+        if space.dimension > 1:  # tasks of a single category are all at the same distance
+            places = space.embed(self._points)
+            least = config.rule.least_deviation
+            self._log_wide = categorical_step.widened(self._log_mu, places, least)
+        self._arrived = False  # True once at the wider target; then the aim is the target itself
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes; with a threshold, returns count as successes."""
@@ -256,21 +269,43 @@ class FiniteMasteryTeacher(FiniteTeacher):
         move = decided(rule, mean, anything_mastered=len(self._mastered) > 0)
         if move == "back" and rule.retreats:
             move, self._mastered = "search", np.zeros(0)  # what every task is worth is known
+            self._arrived = False
         if move == "search":
-            return categorical_step.step_by_alpha(
-                self._log_p, self._log_mu, self.values, 0.0, rule.step
-            )
+            return self._searched()
         if move == "on":
             self._mastered = self._log_p
-            return categorical_step.step_towards(self._log_p, self._log_mu, rule.step)
+            return categorical_step.step_towards(self._log_p, self._aim(), rule.step)
         if move == "back":
             return categorical_step.step_towards(self._log_p, self._mastered, rule.step)
         return self._log_p
 
+    def _searched(self) -> Array:
+        """(k,): the next log-probabilities, while nothing is mastered.
+
+        They are as near to the wider target as they can be while a share of `LEARNABLE` episodes
+        succeeds. Where that share cannot be reached, or no task is nearer to the target than
+        others, they go where episodes succeed most often.
+        """
+        log_p, step = self._log_p, self._config.rule.step
+        if self._log_wide is None:
+            return categorical_step.step_by_alpha(log_p, self._log_mu, self.values, 0.0, step)
+        return categorical_step.step_to_target(log_p, self._log_wide, self.values, LEARNABLE, step)
+
+    def _aim(self) -> Array:
+        """(k,): the wider target until the contexts have arrived there, then the target."""
+        if self._log_wide is None:
+            return self._log_mu
+        near = categorical_step.kl(self._log_wide, self._log_p) <= self._config.rule.step
+        self._arrived = self._arrived or near
+        return self._log_mu if self._arrived else self._log_wide
+
     def _own(self) -> State:
-        return {"mastered": self._mastered}
+        arrived = {} if self._log_wide is None else {"arrived": np.array(float(self._arrived))}
+        return {"mastered": self._mastered, **arrived}
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`."""
+        state = {"arrived": np.array(0.0), **state}  # earlier versions saved none
         super().restore(state)
         self._mastered = np.array(state["mastered"])
+        self._arrived = bool(state["arrived"])
