@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from selfpaced.experiments import experiment as experiment
     from selfpaced.learners.cmaes import CMAES as CMAES
     from selfpaced.learners.creps import CREPS as CREPS
+    from selfpaced.learners.mastery_pacing import Mastery as Mastery
     from selfpaced.learners.sprl import SPRL as SPRL
     from selfpaced.learners.sprl import Alpha as Alpha
     from selfpaced.learners.sprl import VarianceFloor as VarianceFloor
-    from selfpaced.learners.mastery_pacing import Mastery as Mastery
     from selfpaced.maths.box import Box as Box
     from selfpaced.maths.features import PolynomialFeatures as PolynomialFeatures
     from selfpaced.maths.features import RBFFeatures as RBFFeatures

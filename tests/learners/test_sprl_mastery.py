@@ -268,7 +268,8 @@ def test_noise_in_the_rewards_does_not_hide_successes():
 
 def test_the_default_buffer_holds_enough_rollouts_whatever_the_batch():
     def made(contexts, parameters, deviation=0.01):
-        boxes = Box(np.zeros(contexts), np.ones(contexts)), Box.around(np.zeros(parameters), 1.0)
+        thetas = Box(np.full(parameters, -1.0), np.ones(parameters))
+        boxes = Box(np.zeros(contexts), np.ones(contexts)), thetas
         task = FunctionTask(lambda c, t: t.sum(axis=1), *boxes)
         target = Gaussian(np.full(contexts, 0.5), deviation**2 * np.eye(contexts))
         return Problem(task, target)
