@@ -82,9 +82,9 @@ class Mastery:
     attempts: int = 4
     """How often learning may begin, at most; 1 never begins anew.
 
-    It begins anew, with the initial policy, at contexts where it is stuck, and after a search that
-    has found nothing. What counts as such is in `learners/dead_ends.py`. After the last attempt the
-    one that came nearest to the target goes on.
+    It begins anew, with the initial policy, where it is stuck, then at the target, then from the
+    initial contexts; and there after a search that has found nothing. What counts as such is in
+    `learners/dead_ends.py`. After the last attempt the one that came nearest to the target goes on.
     """
     measure_noise: bool = True
     """Where a task reports no successes, repeat 50 rollouts once to see how noisy rewards are."""

@@ -16,7 +16,7 @@ from selfpaced.learners.sprl_base import SelfPacedLearner, kl
 from selfpaced.learners.update_metrics import dual_metrics, joint_metrics
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.kl_bounded_fit import fit_joint, fit_policy, moved_back_until_entropy
-from selfpaced.maths.mastery_rule import MOVES, ContextMover, Move
+from selfpaced.maths.mastery_rule import MOVES, ContextMover, Move, Start
 from selfpaced.maths.narrowing_evidence import (
     entropy_that_may_go,
     floor_without_disasters,
@@ -32,6 +32,7 @@ from selfpaced.types import Metrics, Problem, Samples, State, part_of, prefixed
 if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
+STARTS: tuple[Start, ...] = "target", "initial", "here"  # of attempts 3, 4 and 2; then again
 EQUAL = 1e-150  # largest difference of rewards that counts as none: its square is no normal float
 
 
@@ -127,13 +128,17 @@ class MasteryLearner(SelfPacedLearner):
         return self._mover.distance**2
 
     def _begin_anew(self, found: DeadEnd) -> None:
-        """Search with the initial policy: where contexts are stuck, or from the initial ones.
+        """Search with the initial policy, elsewhere with every attempt.
 
-        A second search after a fruitless one does not follow rewards before anything succeeds.
+        The first is where contexts are stuck, since another way may be open there; the next at the
+        target, beyond what may have closed on the way; then again from the initial contexts. A
+        search after a fruitless one begins there as well, and does not follow rewards before
+        anything succeeds.
         """
         self._neutral = self._neutral != (found == "fruitless")
         self._seen = 0.0
-        self._mover.begin_anew(here=found == "stuck")
+        where = STARTS[self._attempt % len(STARTS)] if found == "stuck" else "initial"
+        self._mover.begin_anew(where)
         self.policy, self.contexts = self._first_policy, self._mover.contexts
         self._forget_samples()
 

@@ -51,6 +51,7 @@ from selfpaced.maths.trail import Trail
 
 Move = Literal["search", "on", "stay", "back"]
 MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")  # records store the index
+Start = Literal["initial", "here", "target"]  # contexts from which a search begins anew
 WIDTH_FACTOR = 1.03  # by which one move changes the smallest deviation of contexts
 NARROWEST = 0.002  # smallest deviation that contexts narrow to, as a share of the box's width
 HALVINGS = 40  # halvings of [0, 1] by which bisection finds the length t of a step
@@ -193,11 +194,12 @@ class ContextMover:
         else:
             self.contexts = self._mastered = Gaussian(*entry)
 
-    def begin_anew(self, *, here: bool) -> None:
-        """Search again: from the current contexts if `here`, else from the initial ones."""
+    def begin_anew(self, where: Start) -> None:
+        """Search again, from contexts no narrower than the least deviation."""
         self._set_width(self._rule.least_deviation)
         least = (self._rule.least_deviation * self._box_width) ** 2
-        self.contexts = with_variance_floor(self.contexts, least) if here else self._start
+        starts = {"initial": self._start, "target": self._target, "here": self.contexts}
+        self.contexts = with_variance_floor(starts[where], least)
         self._mastered, self._arrived = None, False
         self._trail = Trail()
 

@@ -28,7 +28,7 @@ import numpy as np
 from selfpaced.maths.arrays import Array, BoolArray
 from selfpaced.maths.bisection import largest_that_holds
 from selfpaced.maths.box import Box
-from selfpaced.maths.mastery_rule import MasteryRule, Move, decided
+from selfpaced.maths.mastery_rule import MasteryRule, Move, Start, decided
 from selfpaced.maths.nearest import nearest_rows
 from selfpaced.maths.particles import Draw, Particles
 from selfpaced.maths.trail import Trail
@@ -159,10 +159,12 @@ class ParticleMover:
             self.contexts = self._mastered = self._particles(places, deviation, bool(final))
         self._arrived = np.array_equal(self.contexts.places, self._aims)
 
-    def begin_anew(self, *, here: bool) -> None:
-        """Search again: from the current contexts if `here`, else from the initial ones."""
-        wide = replace(self.contexts, deviation=self._rule.least_deviation, draw=None)
-        self.contexts = wide if here else self._start
+    def begin_anew(self, where: Start) -> None:
+        """Search again, from contexts with the least deviation."""
+        here = self.contexts.places
+        starts = {"initial": self._start.places, "target": self._aims, "here": here}
+        places, least = starts[where], self._rule.least_deviation
+        self.contexts = replace(self.contexts, places=places, deviation=least, draw=None)
         self._mastered, self._matched, self._arrived = None, False, False
         self._trail = Trail()
 
