@@ -196,7 +196,7 @@ def moved_back_until_entropy(
     if new.entropy >= floor:
         return new
     white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
-    gains = np.linalg.eigvalsh(white) - 1.0
+    gains = np.maximum(np.linalg.eigvalsh(white), 1e-16) - 1.0  # rounding can make them negative
     least = 2 * (floor - old.entropy)
     t = largest_that_holds(lambda t: np.log1p(t * gains).sum() >= least, HALVINGS)
     covariance = t * new.covariance + (1.0 - t) * old.covariance
