@@ -72,8 +72,8 @@ def test_every_stored_spec_is_the_one_that_is_asked_for_today(path, tmp_path):
 def test_unpacked_runs_are_not_repeated(name, tmp_path):
     restored, left = restore_store(RESULTS / f"{name}.packed", tmp_path)
     assert restored > 0 == left
-    for algorithm in ("sprl", "sprl-mastery", "creps"):
-        (job,) = plan([name], [algorithm], [0], tmp_path)
+    for algorithm, seed in (("sprl", 0), ("sprl-mastery", 140), ("creps", 0)):
+        (job,) = plan([name], [algorithm], [seed], tmp_path)
         assert job.is_done()
 
 
@@ -132,6 +132,9 @@ SHARED = {
                 "search_epsilon": None,
                 "follow_successes": False,
                 "narrow_contexts": False,
+                "wait_for_successes": False,
+                "attempts": 1,
+                "measure_noise": False,
             },
         ),
         (
