@@ -1,8 +1,8 @@
 """Twenty-one small tasks of different structure, on which the mastery rule is chosen and shown.
 
-Seven are for development, seven for proof: the rule was changed until it did well on the former and
-was then run once on the latter. Seven more are fresh: their author had neither read nor run the
-rule. See `zoo_task.py` for what a task has.
+Seven were written for development and seven for proof, on which earlier versions of the rule were
+run once; both have since served to choose the rule. Seven more are fresh: their author had neither
+read nor run it. See `zoo_task.py` for what a task has.
 """
 
 from studies.zoo.development import DEVELOPMENT
