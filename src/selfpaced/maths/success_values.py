@@ -43,7 +43,7 @@ def values_of(contexts: Array, rewards: Array, successes: Array) -> Array:
 
 def successes_are_rare(successes: Array) -> bool:
     """True if fewer than ENOUGH of `successes` (n,), 0, 1 or nan, are 1."""
-    return np.count_nonzero(successes > 0.5) < ENOUGH
+    return bool(np.count_nonzero(successes > 0.5) < ENOUGH)
 
 
 def agreement(contexts: Array, rewards: Array, succeeded: BoolArray) -> float:
