@@ -72,7 +72,7 @@ def timed(task, contexts, thetas, repeats=4):
     return 1000 * seconds / (repeats * len(contexts)), inside.seconds / seconds
 
 
-def wall_seconds(task, contexts, thetas, threads, repeats=3):
+def wall_seconds(task, contexts, thetas, threads, repeats=6):
     """Shortest wall time of a batch with this number of threads."""
     with sharing_threads(threads):
         task.evaluate(contexts, thetas, np.random.default_rng(0))

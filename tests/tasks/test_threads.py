@@ -8,7 +8,7 @@ from selfpaced.engines import local
 from selfpaced.engines.local import LocalEngine
 from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT, BallInACup
 from selfpaced.tasks.reacher import Reacher
-from selfpaced.tasks.threads import sharing_threads, simulation_threads
+from selfpaced.tasks.threads import share_rows, sharing_threads, simulation_threads
 
 
 def test_outside_of_a_run_tasks_use_one_thread():
@@ -40,6 +40,30 @@ def test_the_number_of_threads_does_not_change_a_byte(make):
             outcomes = task.evaluate(contexts, thetas, np.random.default_rng(1))
         seen.add((paths.tobytes(), outcomes.rewards.tobytes(), outcomes.successes.tobytes()))
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("n", [0, 1, 3, 16])
+def test_every_row_is_worked_on_once_by_a_thread_that_has_itself_alone(threads, n):
+    done, seen = np.zeros(n, dtype=int), set()
+
+    def work(rows):
+        done[rows] += 1
+        seen.add(simulation_threads())
+
+    with sharing_threads(threads):
+        share_rows(work, n, parts_per_thread=2)
+    assert (done == 1).all()
+    assert threads == 1 or n <= 1 or seen == {1}
+
+
+def test_an_error_in_a_thread_is_raised():
+    def work(rows):
+        if 3 in rows:
+            raise ValueError("row 3")
+
+    with sharing_threads(2), pytest.raises(ValueError, match="row 3"):
+        share_rows(work, 8)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5])

@@ -18,6 +18,7 @@ from selfpaced.maths.policy import LinearGaussianPolicy, Policy
 from selfpaced.maths.promp import basis
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.mujoco.camera import Picture
+from selfpaced.tasks.threads import share_rows
 from selfpaced.types import Outcomes
 
 STEPS = 150
@@ -106,6 +107,8 @@ class ReacherTask(ABC):
     """Which weights may be tried: for each of the bases one for x and one for y."""
     context_names = ("size of obstacle 1", "size of obstacle 2")
     """Names of the context's dimensions, for figures."""
+    threaded: ClassVar[bool] = False
+    """True if threads can simulate rows at the same time, because the simulation is not Python."""
 
     def __repr__(self) -> str:
         return task_repr(self)
@@ -151,7 +154,8 @@ class ReacherTask(ABC):
     def _simulate(self, contexts: Array, wanted: Array) -> ReacherRollouts:
         """Simulate rollouts with the actions `wanted` (n, STEPS, 2), clipped to [-1, 1]."""
         actions = np.clip(wanted, -1.0, 1.0)
-        return simulate(self.arms(contexts), lambda step, rows: actions[rows, step])
+        arms = self.arms(contexts)
+        return simulate(arms, lambda step, rows: actions[rows, step], threaded=self.threaded)
 
     def draw(self, context: Array, trajectories: Array, axes: Any) -> None:
         """Draw the table with the obstacles of `context` (2,) and trajectories (k, t, 2)."""
@@ -165,6 +169,8 @@ class Reacher(ReacherTask):
 
     needs: ClassVar[tuple[str, ...]] = ("mujoco", "gymnasium_robotics")
     """Packages that must be installed to simulate; a run checks this before it starts."""
+    threaded: ClassVar[bool] = True
+    """MuJoCo simulates without holding Python's lock."""
 
     def __init__(self) -> None:
         self._fetch: Any = None
@@ -235,22 +241,32 @@ def lift(heights: Array) -> Array:
     return np.clip(LIFT * (HEIGHT - heights), -1.0, 1.0)
 
 
-def simulate(arms: Arms, act: Callable[[int, IntArray], Array]) -> ReacherRollouts:
+def simulate(
+    arms: Arms, act: Callable[[int, IntArray], Array], *, threaded: bool = False
+) -> ReacherRollouts:
     """Simulate `arms` until each has touched an obstacle, reached the goal or made all its steps.
 
-    `act(step, rows)` returns the actions (k, 2) of the arms `rows` (k,) that are still running.
+    `act(step, rows)` returns the actions (k, 2) of the arms `rows` (k,) that are still running. If
+    it is `threaded`, threads share the rows, and actions of one row must not depend on others.
     """
     n = len(arms.grips)
     paths = np.empty((n, STEPS + 1, 3))
     paths[:, 0] = arms.grips
     steps = np.zeros(n, dtype=np.intp)
-    rows: IntArray = np.arange(n)
-    for step in range(STEPS):
-        if rows.size:
-            arms.move(rows, act(step, rows))
-            steps[rows] += 1
-            rows = rows[~(arms.touching | at_goal(arms.grips))[rows]]
-        paths[:, step + 1] = arms.grips
+
+    def run(part: IntArray) -> None:
+        rows = part
+        for step in range(STEPS):
+            if rows.size:
+                arms.move(rows, act(step, rows))
+                steps[rows] += 1
+                rows = rows[~(arms.touching[rows] | at_goal(arms.grips[rows]))]
+            paths[part, step + 1] = arms.grips[part]
+
+    if threaded:
+        share_rows(run, n)
+    else:
+        run(np.arange(n))
     return ReacherRollouts(paths, arms.touching.copy(), steps)
 
 

@@ -8,6 +8,9 @@ for any number of threads.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
 
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import mujoco
@@ -22,23 +25,26 @@ CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)  # parts that a control sets: those 
 
 
 class Rollouts:
-    """Simulates rows on `simulation_threads()` threads; each may have a model of its own."""
+    """Simulates rows on `simulation_threads()` threads; each may have a model of its own.
+
+    Several threads of Python may use one object at the same time.
+    """
 
     model: Any
     """A compiled model; those of all rows must have its sizes and its time step."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._rollout: Any = None  # MuJoCo's pool of threads
-        self._data: list[Any] = []  # working memory, one per thread
+        self._own = threading.local()  # of each thread of Python: a pool and its working memory
 
-    def _use_threads(self, threads: int) -> None:
-        """Make a pool of `threads` threads, unless that is the one there is."""
-        if threads == len(self._data):
-            return
-        # 0 simulates in this thread, which saves the hand-over to a pool.
-        self._rollout = mujoco.rollout.Rollout(nthread=threads if threads > 1 else 0)
-        self._data = [mujoco.MjData(self.model) for _ in range(threads)]
+    def _pool(self, threads: int) -> tuple[Any, list[Any]]:
+        """MuJoCo's pool of `threads` threads and their working memory, made when it is needed."""
+        if getattr(self._own, "threads", None) != threads:
+            # 0 simulates in this thread, which saves the hand-over to a pool.
+            pool = mujoco.rollout.Rollout(nthread=threads if threads > 1 else 0)
+            self._own.pool = pool, [mujoco.MjData(self.model) for _ in range(threads)]
+            self._own.threads = threads
+        return self._own.pool
 
     def simulate(
         self, models: list[Any], states: Array, controls: Array, control_spec: int = CONTROL
@@ -51,16 +57,14 @@ class Rollouts:
         that its time stays behind. A row's result does not depend on other rows or earlier calls,
         because MuJoCo's rollout starts every row without a warm start of its solver.
         """
-        self._use_threads(simulation_threads())
+        pool, data = self._pool(simulation_threads())
         k, t = controls.shape[:2]
         after = np.empty((k, t, states.shape[1]))
         sensed = np.empty((k, t, self.model.nsensordata))
-        warn_before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(_ignore_warning)  # unstable rows are found below
-        try:
-            self._rollout.rollout(
+        with _without_warnings():  # unstable rows are found below
+            pool.rollout(
                 models,
-                self._data,
+                data,
                 np.ascontiguousarray(states),
                 controls,
                 control_spec=control_spec,
@@ -70,11 +74,32 @@ class Rollouts:
                 skip_checks=True,  # all arrays have the right shapes already
                 chunk_size=1,  # rows cost differently: a thread takes the next one when it is free
             )
-        finally:
-            mujoco.set_mju_user_warning(warn_before)
         # Half a step less than the time at the end, because times add up with rounding errors.
         expected = states[:, 0] + (t - 0.5) * self.model.opt.timestep
         return after, sensed, after[:, -1, 0] < expected
+
+
+_lock = threading.Lock()
+_quiet = 0  # threads that are in `_without_warnings`
+_warn_before: Any = None  # what warned before the first of them
+
+
+@contextmanager
+def _without_warnings() -> Generator[None]:
+    """Ignore MuJoCo's warnings, whose handler all threads share."""
+    global _quiet, _warn_before
+    with _lock:
+        if not _quiet:
+            _warn_before = mujoco.get_mju_user_warning()
+            mujoco.set_mju_user_warning(_ignore_warning)
+        _quiet += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _quiet -= 1
+            if not _quiet:
+                mujoco.set_mju_user_warning(_warn_before)
 
 
 def _ignore_warning(message: str) -> None:

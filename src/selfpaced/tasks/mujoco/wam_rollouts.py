@@ -27,11 +27,13 @@ from selfpaced.tasks.mujoco.wam import (
     wam_spec,
 )
 from selfpaced.tasks.randomisation import Worlds
+from selfpaced.tasks.threads import share_rows
 
-# Control steps per call of MuJoCo; rollouts that have ended then are left out. Threads share longer
-# calls better. With one substep calls keep the length that stored runs were made with, because each
-# begins without a warm start of the solver, which changes the last digits.
+# Control steps per call of MuJoCo; rollouts that have ended then are left out. With one substep
+# calls keep the length that stored runs were made with, because each begins without a warm start of
+# the solver, which changes the last digits.
 CHUNK, CHUNK_OF_ONE_SUBSTEP = 300, 150
+PARTS = 4  # parts of a batch per thread: rollouts that end early leave no thread without work
 SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # cups for which the pose at rest is computed
 SAG_STEPS, SAG_TOLERANCE = 100, 1e-9  # iterations that find this pose, and their accuracy in rad
 REST_CHECK, REST_TOLERANCE = 100, 0.005  # control steps of the check at rest; metres allowed
@@ -128,28 +130,33 @@ class WamRollouts:
         balls = np.empty((n, CONTROLS + 1, 3))
         radii, heights = np.empty((2, n))
         touched, unstable = np.zeros((2, n), dtype=bool)
-        rows: IntArray = np.arange(n)  # those whose rollout is still running
-        for first in range(0, CONTROLS + 1, self._chunk):
-            if not rows.size:
-                break
-            part = np.repeat(controls[rows, first : first + self._chunk], self._substeps, axis=1)
-            chosen = [models[row] for row in rows]
-            after, sensed, failed = self._rollouts.simulate(chosen, states[rows], part)
-            seen = sensed[:, :: self._substeps]  # the first substep of every control step
-            balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
-            hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
-            over: BoolArray = np.logical_or.reduce(hit, axis=1)
-            step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
-            # What counts is the ball's place before the control step that led to a contact. If that
-            # step was the first of this chunk, the place is known from the chunk before.
-            last = np.where(over, step - 1, step)
-            new = np.flatnonzero(last >= 0)
-            radii[rows[new]], heights[rows[new]] = place_in_cup(seen[new, last[new]])
-            touched[rows], unstable[rows] = over, failed
-            for row, at in zip(rows[over], step[over], strict=True):
-                balls[row, first + at :] = balls[row, first + at]
-            states[rows] = after[:, -1]
-            rows = rows[~(over | failed)]
+
+        def run(rows: IntArray) -> None:
+            """Simulate these rows; those whose rollout has ended are left out."""
+            for first in range(0, CONTROLS + 1, self._chunk):
+                if not rows.size:
+                    break
+                steps = controls[rows, first : first + self._chunk]
+                steps = np.repeat(steps, self._substeps, axis=1)
+                chosen = [models[row] for row in rows]
+                after, sensed, failed = self._rollouts.simulate(chosen, states[rows], steps)
+                seen = sensed[:, :: self._substeps]  # the first substep of every control step
+                balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
+                hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
+                over: BoolArray = np.logical_or.reduce(hit, axis=1)
+                step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
+                # What counts is the ball's place before the control step that led to a contact. If
+                # that step was the first of this chunk, the place is known from the chunk before.
+                last = np.where(over, step - 1, step)
+                new = np.flatnonzero(last >= 0)
+                radii[rows[new]], heights[rows[new]] = place_in_cup(seen[new, last[new]])
+                touched[rows], unstable[rows] = over, failed
+                for row, at in zip(rows[over], step[over], strict=True):
+                    balls[row, first + at :] = balls[row, first + at]
+                states[rows] = after[:, -1]
+                rows = rows[~(over | failed)]
+
+        share_rows(run, n, parts_per_thread=PARTS)
         balls[unstable] = balls[unstable, :1]  # unstable positions mean nothing
         return BallRollouts(
             radii=radii, heights=heights, touched=touched, unstable=unstable, balls=balls
