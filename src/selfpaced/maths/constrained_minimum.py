@@ -27,6 +27,9 @@ def constrained_minimum(
     SciPy's SLSQP begins at `start`. Its answer counts only if it keeps all constraints and is no
     worse than `start`. `box`: the lower and the upper bound of every unknown.
     """
+    objective = _remembering(objective)
+    at_most = [(_remembering(function), bound) for function, bound in at_most]
+    at_least = [(_remembering(function), bound) for function, bound in at_least]
     constraints = [_constraint(function, bound, sign=-1.0) for function, bound in at_most]
     constraints += [_constraint(function, bound, sign=1.0) for function, bound in at_least]
     first = objective(start)[0]
@@ -56,10 +59,11 @@ def constrained_minimum(
     return x if kept else None
 
 
-def _constraint(function: Function, bound: float, *, sign: float) -> Any:
-    """The constraint sign * function >= sign * bound in SciPy's form.
+def _remembering(function: Function) -> Function:
+    """`function`, which computes its result once for one x, where it is asked again and again.
 
-    SciPy asks for value and gradient one after the other, at the same x; they are computed once.
+    SciPy asks for values and gradients of constraints one after the other, and the answer is
+    checked where the solver was last.
     """
     known: list[tuple[bytes, tuple[float, Array]]] = []
 
@@ -69,10 +73,16 @@ def _constraint(function: Function, bound: float, *, sign: float) -> Any:
             known[:] = [(key, function(x))]
         return known[0][1]
 
+    return at
+
+
+def _constraint(function: Function, bound: float, *, sign: float) -> Any:
+    """The constraint sign * function >= sign * bound in SciPy's form."""
+
     def fun(x: Array) -> float:
-        return sign * (at(x)[0] - bound)
+        return sign * (function(x)[0] - bound)
 
     def jac(x: Array) -> Array:
-        return sign * at(x)[1]
+        return sign * function(x)[1]
 
     return {"type": "ineq", "fun": fun, "jac": jac}

@@ -88,6 +88,7 @@ def step_to_density(
     """
     problem = _WhitenedProblem(old, old, tried)
     log_mu = _WhitenedProblem(old, old, tried._replace(values=log_target))
+    log_mu.share_parts(problem)
     return problem.solve(log_mu.kl_to_values, epsilon, threshold)
 
 
@@ -153,7 +154,7 @@ class _WhitenedProblem:
         self._on_diagonal = np.flatnonzero(self._rows == self._columns)
         self._diagonal = d + self._on_diagonal
         self._triangle = self._rows * d + self._columns  # places of the lower triangle, row by row
-        self._known: tuple[bytes, _Parts] | None = None
+        self._known: list[tuple[bytes, _Parts]] = []  # one entry: the last x and its parts
         self._eye = np.eye(d)
         # Values are counted from the least one: see the module's docstring.
         self._least = float(tried.values.min())
@@ -173,7 +174,7 @@ class _WhitenedProblem:
     def _parts(self, x: Array) -> "_Parts":
         """What the unknowns `x` stand for; the solver asks several functions at the same x."""
         key = x.tobytes()
-        if self._known is None or self._known[0] != key:
+        if not self._known or self._known[0][0] != key:
             L = np.zeros((self._d, self._d))
             L[self._rows, self._columns] = x[self._d :]
             diagonal = np.exp(np.minimum(np.maximum(x[self._diagonal], -30), 30))
@@ -181,8 +182,12 @@ class _WhitenedProblem:
             log_det = np.log(diagonal).sum()
             mean = x[: self._d].copy()  # the solver changes x in place
             inverse = np.asarray(np.linalg.inv(L), dtype=float)
-            self._known = key, _Parts(mean, L, inverse, diagonal, log_det)
-        return self._known[1]
+            self._known[:] = [(key, _Parts(mean, L, inverse, diagonal, log_det))]
+        return self._known[0][1]
+
+    def share_parts(self, other: "_WhitenedProblem") -> None:
+        """Compute the parts of an x once for both problems, which have the same `old`."""
+        self._known = other._known
 
     def _gradient(self, by_mean: Array, by_L: Array, diagonal: Array) -> Array:
         """The gradient in x, from the gradients in m and in L."""
@@ -239,10 +244,9 @@ class _WhitenedProblem:
         """KL(q || p)."""
         m, _, inverse, diagonal, log_det = self._parts(x)
         S_inverse = inverse.T @ inverse
-        second = self._eye + m[:, None] * m
-        trace = float((S_inverse @ second).trace())
-        kl = 0.5 * (trace - self._d + 2 * float(log_det))
-        by_L = -S_inverse @ second @ inverse.T
+        product = S_inverse @ (self._eye + m[:, None] * m)
+        kl = 0.5 * (float(product.trace()) - self._d + 2 * float(log_det))
+        by_L = -product @ inverse.T
         by_L.flat[:: self._d + 1] += 1 / diagonal
         return kl, self._gradient(S_inverse @ m, by_L, diagonal)
 
