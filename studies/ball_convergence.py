@@ -48,6 +48,7 @@ MODELS = {
 OTHER = "40 links, 0.5 ms"  # the second reference
 SOLVED = 0.8  # success rate on the target from which a run counts as solved
 AFTER_TOP = 25  # control steps, 50 ms
+TINY = 1e-12  # variance of a scale that changes nothing
 SAME_REST = 0.02  # metres between two places of rest that count as one
 
 
@@ -89,7 +90,8 @@ def rollouts_of(paths: list[str], n: int, rng: np.random.Generator) -> dict[str,
 def _last_contexts(run: StoredRun) -> Gaussian:
     """The contexts that a run had reached in the end."""
     record = run.records[-1]
-    return Gaussian(record["context_mean"], record["context_covariance"])
+    # Contexts may have become so narrow that their variance is 0 in the file.
+    return Gaussian(record["context_mean"], np.array(record["context_covariance"]) + TINY)
 
 
 def simulated(fidelity: Fidelity, rows: Rows) -> tuple[BallRollouts, float]:

@@ -39,7 +39,7 @@ OTHER = (  # colours for algorithms that are not listed above
     *("#E377C2", "#9E9E9E", "#1F3A93", "#B5BD00"),
 )
 FARTHEST_LEVEL = 4  # times the longest curve: a published level that lies farther is not drawn
-LONGEST_LEGEND = 5  # a legend with more names goes beside the figure, not into it
+LONGEST_LEGEND = 3  # a legend with more names goes beside the figure, where it hides no curve
 NAMES = {  # what figures and tables call an algorithm
     "sprl": "SPRL",
     "sprl-mastery": "SPRL, mastery",
