@@ -17,12 +17,15 @@ from selfpaced.tasks.ball_in_a_cup import (
     CONVERGED,
     DURATION,
     FAST,
+    HINGE_DAMPING,
     REFERENCE,
     SET_POINTS,
     START,
+    STRING_LINKS,
     BallInACup,
     BallRollouts,
     Fidelity,
+    equal_bending,
     movement,
     reward,
     set_points,
@@ -42,7 +45,7 @@ FIDELITIES = {"fast": FAST, "converged": CONVERGED, "reference": REFERENCE}
 
 
 def spec_of(fidelity, scale=1.0):
-    return wam_spec(scale, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep)
+    return wam_spec(scale, fidelity)
 
 
 # An independent account of the arm: products of 4 x 4 transforms.
@@ -450,15 +453,44 @@ def test_a_simulation_that_blows_up_is_a_failure_of_its_row_alone_and_counted(
     assert capfd.readouterr() == ("", "")
 
 
+def test_strings_of_any_number_of_links_bend_alike():
+    """Two strings that are bent to the same arc at the same rate lose the same power."""
+    rate = 2.0  # of the angle between the ends of the arc, in rad/s
+    powers = [equal_bending(links) * links * (rate / links) ** 2 for links in (5, 10, 29, 80)]
+    np.testing.assert_allclose(powers, powers[0])
+    assert equal_bending(STRING_LINKS) == HINGE_DAMPING
+
+
+def test_the_name_of_a_fidelity_tells_a_damping_that_is_not_the_default():
+    named = {"links": 10, "margin": 0.001, "substeps": 1}
+    assert repr(Fidelity(**named)) == "Fidelity(links=10, margin=0.001, substeps=1)"
+    other = Fidelity(**named, damping=0.5)
+    assert repr(other) == "Fidelity(links=10, margin=0.001, substeps=1, damping=0.5)"
+
+
+def test_hinges_have_the_damping_of_the_fidelity():
+    for fidelity in (CONVERGED, REFERENCE):
+        model = spec_of(fidelity).compile()
+        assert model.dof_damping[model.joint("string3x").dofadr] == fidelity.damping
+
+
+@pytest.mark.parametrize("name", ["margin", "damping"])
+@pytest.mark.parametrize("value", [-0.1, np.nan])
+def test_a_fidelity_needs_a_margin_and_a_damping_of_at_least_0(name, value):
+    numbers = {"links": 10, "margin": 0.001, "substeps": 1, name: value}
+    with pytest.raises(ValueError, match=f"{name} must be .*; got {value}"):
+        Fidelity(**numbers)
+
+
 @pytest.mark.parametrize("links", [0, 1, 2.5])
 def test_a_fidelity_needs_links(links):
     with pytest.raises(ValueError, match=f"links must be .*; got {links}"):
         Fidelity(links=links, margin=0.001, substeps=1)
 
 
-def test_a_fidelity_that_is_not_stable_at_rest_is_refused_with_a_sentence(monkeypatch):
-    monkeypatch.setattr(wam, "STRING_DAMPING", -1.0)  # hinges that push instead of braking
-    task = BallInACup(FAST)
+def test_a_fidelity_that_is_not_stable_at_rest_is_refused_with_a_sentence():
+    # Short links are light, so that they swing faster than steps of 2 ms can follow.
+    task = BallInACup(Fidelity(links=100, margin=0.0015, substeps=1))
     with pytest.raises(ValueError, match=r"fidelity must be stable while the arm is at rest; with"):
         task.evaluate(np.ones((1, 1)), np.zeros((1, 15)), np.random.default_rng(0))
 

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("mujoco", reason="needs the extra mujoco")
 
 from selfpaced.tasks.ball_in_a_cup import CONTROLS, FAST, FREQUENCY, ROBOT, BallInACup, set_points
-from selfpaced.tasks.mujoco.wam import BALL_MASS, KD, KP, STRING_DAMPING, STRING_LENGTH
+from selfpaced.tasks.mujoco.wam import BALL_MASS, KD, KP, STRING_LENGTH
 from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 from selfpaced.tasks.randomisation import Randomisation, delayed
 
@@ -70,7 +70,7 @@ def test_models_have_the_masses_lengths_and_gains_that_were_drawn():
         length = np.linalg.norm([*joints, model.body("ball").pos], axis=1).sum()
         assert length == pytest.approx(worlds.string_length[row] * STRING_LENGTH)
         damping = model.dof_damping[model.joint("string3x").dofadr]
-        assert damping == pytest.approx(worlds.string_damping[row] * STRING_DAMPING)
+        assert damping == pytest.approx(worlds.string_damping[row] * FAST.damping)
         np.testing.assert_allclose(model.body("cup").pos, worlds.cup_offset[row])
         np.testing.assert_allclose(model.actuator_biasprm[:, 1], -worlds.gains[row] * KP)
         np.testing.assert_allclose(model.actuator_biasprm[:, 2], -worlds.gains[row] * KD)

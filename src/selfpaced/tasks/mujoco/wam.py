@@ -14,7 +14,13 @@ import mujoco
 import numpy as np
 
 from selfpaced.maths.arrays import Array
-from selfpaced.tasks.ball_in_a_cup import INNER_RADIUS, JOINT_HIGHS, JOINT_LOWS
+from selfpaced.tasks.ball_in_a_cup import (
+    INNER_RADIUS,
+    JOINT_HIGHS,
+    JOINT_LOWS,
+    STRING_LINKS,
+    Fidelity,
+)
 from selfpaced.tasks.mujoco.wam_links import LINKS, S
 
 BASE = (0.0, 0.0, 0.6)  # position of the arm's base
@@ -34,9 +40,8 @@ GOAL_Y, STUB_Y = -0.025, -0.045  # heights of the goal and of the string's attac
 CUP_SOLREF = (-10000.0, -100.0)  # stiffness and damping of the cup's contacts, negated for MuJoCo
 
 STRING_LENGTH = 0.30495  # from the first joint to the ball's centre
-STRING_MASS = 29 * 7.4927e-5  # the authors' string has 29 links of this mass
+STRING_MASS = STRING_LINKS * 7.4927e-5  # the authors' string has links of this mass
 STRING_RADIUS = 0.001
-STRING_DAMPING = 1e-4  # damping of every hinge
 BALL_RADIUS, BALL_MASS = 0.02, 0.021
 
 # Bodies that the ball must not touch.
@@ -56,15 +61,11 @@ def cup_axis(scale: float) -> float:
     return 0.1165 + 0.0385 * (scale - 1.0)
 
 
-def wam_spec(scale: float, *, links: int, margin: float, timestep: float) -> Any:
-    """The MjSpec of the arm, a cup of `scale`, the string and the ball.
-
-    The string has `links` links, whose contacts begin `margin` metres away; `timestep` is in
-    seconds.
-    """
+def wam_spec(scale: float, fidelity: Fidelity) -> Any:
+    """The MjSpec of the arm, a cup of `scale`, the string and the ball."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    spec.option.timestep = timestep
+    spec.option.timestep = fidelity.timestep
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     world = spec.worldbody
     world.add_geom(
@@ -87,7 +88,7 @@ def wam_spec(scale: float, *, links: int, margin: float, timestep: float) -> Any
         body.add_joint(name=link.name, range=limits, limited=True)
     _add_arm_shapes(spec)
     _add_cup(spec)
-    _add_string(spec, links, margin, timestep)
+    _add_string(spec, fidelity)
     _add_actuators(spec)
     _add_sensors(spec)
     resize_cup(spec, scale)
@@ -137,20 +138,20 @@ def set_world(
     spec: Any,
     ball_mass: float,
     string_length: float,
-    string_damping: float,
+    hinge_damping: float,
     cup_offset: Array,
     gains: Array,
 ) -> None:
     """Change what a `Randomisation` draws; compile the spec afterwards.
 
-    `ball_mass`, `string_length`, `string_damping` and `gains` (7,) are factors of the nominal
-    values; `cup_offset` (3,) is in metres, in the frame of the palm.
+    `ball_mass`, `string_length` and `gains` (7,) are factors of the nominal values; `hinge_damping`
+    is in N m s/rad, and `cup_offset` (3,) in metres, in the frame of the palm.
     """
     links = sum(body.name.startswith("string") for body in spec.bodies)
     _stretch_string(spec, links, string_length * STRING_LENGTH)
     for joint in spec.joints:
         if joint.name.startswith("string"):
-            joint.damping[0] = string_damping * STRING_DAMPING
+            joint.damping[0] = hinge_damping
     spec.geom("ball").mass = ball_mass * BALL_MASS
     spec.body("cup").pos = cup_offset
     for link, kp, kd, gain in zip(LINKS, KP, KD, gains, strict=True):
@@ -236,20 +237,20 @@ def _add_cup(spec: Any) -> None:
         handle.add_geom(type=BOX, pos=(a + b) / 2, size=(b - a) / 2, **material)
 
 
-def _add_string(spec: Any, links: int, margin: float, timestep: float) -> None:
-    """Add the string, `links` stiff links with two hinges each, and the ball at its end.
+def _add_string(spec: Any, fidelity: Fidelity) -> None:
+    """Add the string, stiff links with two hinges each, and the ball at its end.
 
     The string hangs along -y of the cup. Its last hinges are inside the ball, so that it can bend
-    where it leaves the ball. Its contacts are as stiff as `timestep` allows and begin `margin`
-    metres away: with contacts as soft as the cup's, which are right for the ball, the string
-    passes through the wall in nine of ten successes.
+    where it leaves the ball. Its contacts are as stiff as the time step allows and begin at the
+    margin: with contacts as soft as the cup's, which are right for the ball, the string passes
+    through the wall in nine of ten successes.
     """
-    body = spec.body("cup")
+    body, links = spec.body("cup"), fidelity.links
     for k in range(links):
         body = body.add_body(name=f"string{k}")
         for axis in ([1, 0, 0], [0, 0, 1]):
             body.add_joint(
-                name=f"string{k}{'xz'[axis[2]]}", axis=axis, damping=STRING_DAMPING, limited=False
+                name=f"string{k}{'xz'[axis[2]]}", axis=axis, damping=fidelity.damping, limited=False
             )
         if k < links - 1:
             body.add_geom(
@@ -258,9 +259,9 @@ def _add_string(spec: Any, links: int, margin: float, timestep: float) -> None:
                 size=[STRING_RADIUS, 0, 0],
                 mass=STRING_MASS / (links - 1),
                 rgba=BROWN,
-                margin=margin,
+                margin=fidelity.margin,
                 priority=1,  # its own solref and solimp hold, not a mixture with the cup's
-                solref=[2 * timestep, 1.0],
+                solref=[2 * fidelity.timestep, 1.0],
                 solimp=[0.95, 0.99, 0.001, 0.5, 2.0],
                 **HANGING,
             )

@@ -47,9 +47,8 @@ class WamRollouts:
     def __init__(self, fidelity: Fidelity) -> None:
         self._substeps = fidelity.substeps
         self._chunk = CHUNK if fidelity.substeps > 1 else CHUNK_OF_ONE_SUBSTEP
-        self._spec = wam_spec(
-            1.0, links=fidelity.links, margin=fidelity.margin, timestep=fidelity.timestep
-        )
+        self._damping = fidelity.damping
+        self._spec = wam_spec(1.0, fidelity)
         self._rest = np.array([_settled(self._model(s), START, KP) for s in SETTLED_SCALES])
         self._rollouts = Rollouts(self._model(1.0))
         self._check_rest(fidelity)
@@ -97,13 +96,13 @@ class WamRollouts:
                     self._spec,
                     worlds.ball_mass[row],
                     worlds.string_length[row],
-                    worlds.string_damping[row],
+                    worlds.string_damping[row] * self._damping,
                     worlds.cup_offset[row],
                     worlds.gains[row],
                 )
                 chosen.append(self._model(scale))
         finally:
-            set_world(self._spec, 1.0, 1.0, 1.0, np.zeros(3), np.ones(JOINTS))
+            set_world(self._spec, 1.0, 1.0, self._damping, np.zeros(3), np.ones(JOINTS))
         rest = [
             _settled(model, START + offset, gains * KP)
             for model, offset, gains in zip(chosen, worlds.joint_offset, worlds.gains, strict=True)
