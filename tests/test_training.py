@@ -1,5 +1,8 @@
 """The loop in memory, randomness, and a user's own function."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -34,6 +37,28 @@ def test_records_say_what_a_figure_needs():
     assert measured == [7]  # every 350 // 50 iterations
     assert run.final.trajectories.shape == (10, 101, 2)
     assert run.records[0]["reward"] < 0  # shown as the task gives it, without the shift of 100
+
+
+def test_every_library_for_linear_algebra_computes_with_one_thread():
+    """Also SciPy's, which is loaded late: a second thread cost up to 15 times the CPU time."""
+    code = """
+import numpy as np
+from threadpoolctl import threadpool_info
+from selfpaced import SPRL, Box, FunctionTask, Gaussian, Problem, train
+
+def reward(contexts, thetas):
+    found.append([library["num_threads"] for library in threadpool_info()])
+    return thetas[:, 0]
+
+found = []
+task = FunctionTask(reward, Box([0], [1]), Box([0], [1]))
+train(Problem(task, Gaussian([0.9], [[1e-3]])), SPRL(), iterations=2)
+print(len(found[-1]), found[-1])
+"""
+    environment = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", code]
+    said = subprocess.run(command, env=environment, stdout=-1, text=True, check=True).stdout
+    assert said.strip() in ("2 [1, 1]", "1 [1]")  # NumPy and SciPy may share a library
 
 
 def test_measuring_uses_a_stream_of_its_own_for_every_iteration():

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from selfpaced.experiments import Experiment, find_experiment
 from selfpaced.experiments.experiment import MEASUREMENTS, check_algorithm
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.maths.arrays import Array, check_at_least, has_method, mean_of_known
+from selfpaced.maths.blas import one_blas_thread
 from selfpaced.maths.box import Box
 from selfpaced.maths.randomness import Streams, measuring, streams_of
 from selfpaced.names import named
@@ -92,9 +92,8 @@ def train_to_end(
 
     Simulations may use `threads` threads, which changes no result.
     """
-    # Linear algebra gets one thread: on matrices this small a second thread only waits, and it
-    # waits long if other runs use the processors.
-    with threadpool_limits(1, user_api="blas"), sharing_threads(threads):
+    # On matrices this small a second thread only waits, and long if other runs use the processors.
+    with one_blas_thread(), sharing_threads(threads):
         learned = training.spent.rollouts  # until the last measurement
         for iteration in range(recorder.next_iteration, budget.iterations + 1):
             record: Record = {"iteration": iteration, **training.advance()}
