@@ -93,6 +93,16 @@ def test_only_time_without_progress_counts():
     assert stuck.after("on", 50, mastered=0.9, distance=0.5, far=False) is None
 
 
+@pytest.mark.parametrize("batch", [10, 50, 200])
+def test_large_batches_get_as_many_updates_to_make_progress(batch):
+    """Contexts move by a KL of 0.1 per update, whatever its batch has cost."""
+    stuck, updates = DeadEnds(100), 0
+    stuck.after("on", batch, mastered=0.8, distance=10.0, far=True)
+    while not stuck.after("on", batch, mastered=0.8, distance=9.9, far=True):
+        updates += 1
+    assert updates + 1 == STUCK * 100 / min(batch, 50)
+
+
 def test_a_search_that_succeeds_now_and_then_is_not_fruitless():
     for best, found in ((0.0, "fruitless"), (0.04, "fruitless"), (0.06, None)):
         search = DeadEnds(100)

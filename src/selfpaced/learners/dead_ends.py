@@ -1,7 +1,7 @@
 """When learning by mastery should begin anew, because it has come no nearer to the target for long.
 
-Two kinds of dead ends are noticed. Both are counted in rollouts; N is how many an update learns
-from.
+Two kinds of dead ends are noticed. Both are counted in rollouts, of which a batch has at most
+COUNTED, since a larger one moves the contexts no farther; N is how many an update learns from.
 
 - "stuck": contexts are on their way, but their distance to the target has not fallen to a share
   PROGRESS of what it was within STUCK N rollouts. The policy may have committed to a way that
@@ -22,6 +22,7 @@ STUCK = 5
 PROGRESS = 0.8
 FRUITLESS = 15
 SOME = 0.05
+COUNTED = 50
 
 
 class DeadEnds:
@@ -44,6 +45,7 @@ class DeadEnds:
         `mastered` is their success rate, and `distance` from contexts to target grows with its
         square: a KL, or a squared Wasserstein distance. Contexts that are not `far` have arrived.
         """
+        rollouts = min(rollouts, COUNTED)
         if move == "search":
             self._waited = -np.inf if mastered > SOME else self._waited + rollouts
             return "fruitless" if self._waited >= FRUITLESS * self._buffered else None
