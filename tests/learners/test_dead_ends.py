@@ -6,6 +6,7 @@ import pytest
 from selfpaced import SPRL, Box, FunctionTask, Gaussian, Mastery, Problem, Samples, train
 from selfpaced.learners.dead_ends import FRUITLESS, STUCK, DeadEnds
 from selfpaced.learners.mastery_judge import PAIRS, MasteryJudge
+from selfpaced.learners.mastery_pacing import needed_rollouts
 from selfpaced.maths.mastery_rule import ContextMover, MasteryRule
 from selfpaced.maths.particle_rule import ParticleMover
 
@@ -101,6 +102,14 @@ def test_large_batches_get_as_many_updates_to_make_progress(batch):
     while not stuck.after("on", batch, mastered=0.8, distance=9.9, far=True):
         updates += 1
     assert updates + 1 == STUCK * 100 / min(batch, 50)
+
+
+def test_a_small_buffer_does_not_make_learning_impatient():
+    problem = forked()
+    few, default = (SPRL(buffer_size=size).learner(problem) for size in (2, None))
+    assert few._dead_ends._needed == default._dead_ends._needed == needed_rollouts(problem)
+    many = SPRL(buffer_size=100).learner(problem)
+    assert many._dead_ends._needed == 100 * SPRL().n_samples
 
 
 def test_a_search_that_succeeds_now_and_then_is_not_fruitless():

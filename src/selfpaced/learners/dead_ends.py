@@ -1,7 +1,8 @@
 """When learning by mastery should begin anew, because it has come no nearer to the target for long.
 
 Two kinds of dead ends are noticed. Both are counted in rollouts, of which a batch has at most
-COUNTED, since a larger one moves the contexts no farther; N is how many an update learns from.
+COUNTED, since a larger one moves the contexts no farther. N is how many rollouts an update learns
+from, or how many it needs (`needed_rollouts`) if its buffer is smaller.
 
 - "stuck": contexts are on their way, but their distance to the target has not fallen to a share
   PROGRESS of what it was within STUCK N rollouts. The policy may have committed to a way that
@@ -26,10 +27,10 @@ COUNTED = 50
 
 
 class DeadEnds:
-    """Counts rollouts without progress; `buffered` is the number N that an update learns from."""
+    """Counts rollouts without progress; `needed` is the number N of the module's docstring."""
 
-    def __init__(self, buffered: int) -> None:
-        self._buffered = buffered
+    def __init__(self, needed: float) -> None:
+        self._needed = needed
         self.forget()
 
     def forget(self) -> None:
@@ -48,12 +49,12 @@ class DeadEnds:
         rollouts = min(rollouts, COUNTED)
         if move == "search":
             self._waited = -np.inf if mastered > SOME else self._waited + rollouts
-            return "fruitless" if self._waited >= FRUITLESS * self._buffered else None
+            return "fruitless" if self._waited >= FRUITLESS * self._needed else None
         if not far or distance < PROGRESS * self._nearest:
             self._nearest, self._waited = distance, 0.0
             return None
         self._waited += rollouts
-        return "stuck" if self._waited >= STUCK * self._buffered else None
+        return "stuck" if self._waited >= STUCK * self._needed else None
 
     def state(self) -> Array:
         """The state as an array."""

@@ -110,18 +110,21 @@ class Mastery:
             raise ValueError(f"temperature_floor must be at least 0; got {self.temperature_floor}")
 
 
-def buffered_batches(problem: Problem, n_samples: int) -> int:
-    """Batches of `n_samples` rollouts that an update of the policy of `problem` needs.
+def needed_rollouts(problem: Problem) -> float:
+    """Rollouts that an update of the policy of `problem` needs.
 
-    They hold 60 rollouts per parameter and 100 per feature of the context, whichever is more,
-    within the bounds of `BUFFERED`, and there are at least two. A target that covers more than half
-    of the space of contexts asks the policy to serve many of them at once, and may have up to
-    `BUFFERED_BROAD` more.
+    These are 60 per parameter and 100 per feature of the context, whichever is more, within the
+    bounds of `BUFFERED`. A target that covers more than half of the space of contexts asks the
+    policy to serve many of them at once, and may have up to `BUFFERED_BROAD` more.
     Rollouts to the target grow in proportion to the buffer; with a smaller one more runs are lost.
     """
     policy = problem.initial_policy
     broad = breadth_of(problem.target, problem.task.context_space)
     least, most = BUFFERED[0], BUFFERED[1] + BUFFERED_BROAD * max(0.0, 2 * broad - 1)
     needed = max(60 * policy.dimension, 100 * policy.features.outputs)
-    rollouts = float(np.clip(needed, least, most))
-    return max(2, int(np.ceil(rollouts / n_samples)))
+    return float(np.clip(needed, least, most))
+
+
+def buffered_batches(problem: Problem, n_samples: int) -> int:
+    """Batches of `n_samples` that hold the `needed_rollouts` of `problem`; at least two."""
+    return max(2, int(np.ceil(needed_rollouts(problem) / n_samples)))

@@ -11,7 +11,7 @@ import numpy as np
 from selfpaced.learners.dead_ends import DeadEnd, DeadEnds
 from selfpaced.learners.episodic import checked_samples
 from selfpaced.learners.mastery_judge import MasteryJudge
-from selfpaced.learners.mastery_pacing import Mastery
+from selfpaced.learners.mastery_pacing import Mastery, needed_rollouts
 from selfpaced.learners.sprl_base import SelfPacedLearner, kl
 from selfpaced.learners.update_metrics import dual_metrics, joint_metrics
 from selfpaced.maths.arrays import Array
@@ -51,7 +51,10 @@ class MasteryLearner(SelfPacedLearner):
         super().__init__(config, problem, self._mover.contexts)
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
         self._first_policy = problem.initial_policy
-        self._dead_ends = DeadEnds(self._buffer.size * config.n_samples)
+        # With a smaller buffer than needed, learning is slower, and more patience is called for.
+        self._dead_ends = DeadEnds(
+            max(self._buffer.size * config.n_samples, needed_rollouts(problem))
+        )
         self._attempt = 1
         self._neutral = False  # True in an attempt whose search keeps its contexts at first
         self._seen = 0.0  # successes in this attempt
