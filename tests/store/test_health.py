@@ -176,6 +176,15 @@ def test_contexts_that_creep_at_half_success_are_stuck_since_an_iteration():
     assert findings(records(**moving), None, finished=False) == []
 
 
+def test_a_run_that_began_anew_says_when():
+    assert "anew" not in said(attempt=1.0)[0]
+    assert "anew" not in said()[0]
+    twice = said(attempt=lambda t: 1.0 + (t > 0.3) + (t > 0.7))[0]
+    first, second = re.search(r"began anew before iteration (\d+) and (\d+)$", twice).groups()
+    assert 25 <= int(first) <= 35
+    assert 60 <= int(second) <= 70
+
+
 def test_without_successes_a_target_that_is_mastered_by_its_rewards_has_no_findings():
     there = {"kl_to_target": 0.0, "success": np.nan, "target_success": np.nan, "mastered": 0.9}
     assert said(**there) == []

@@ -190,7 +190,8 @@ def _unreachable(records: list[Record]) -> Finding | None:
     """Success that is lost whenever the contexts move, or contexts that are not mastered."""
     kl, success = column(records, "kl_to_target"), column(records, "success")
     if "move" in records[-1]:
-        return _not_mastered(records)
+        finding = _not_mastered(records)
+        return finding and finding._replace(shown_by=finding.shown_by + _attempts(records))
     if np.isnan(kl).all() or kl[-1] < ARRIVED:
         return None
     steps = np.flatnonzero(np.diff(kl) < -0.05 * kl[:-1])
@@ -251,6 +252,16 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         f"third {share}",
         f"{to_try}{threshold}",
     )
+
+
+def _attempts(records: list[Record]) -> str:
+    """The end of a sentence that says when learning began anew; empty if it never did."""
+    attempts = column(records, "attempt")
+    first = [int(np.argmax(attempts >= k)) for k in range(2, int(np.nan_to_num(attempts[-1])) + 1)]
+    if not first:
+        return ""
+    when = " and ".join(str(records[k].get("iteration", k)) for k in first)
+    return f"; learning began anew before iteration {when}"
 
 
 def _stuck(records: list[Record], third: int, share: str) -> Finding | None:
