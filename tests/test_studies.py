@@ -1,5 +1,6 @@
 """The experiments behind docs/beyond-the-paper.md: they run, and are what their names say."""
 
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from selfpaced import SPRL, Progress, train
 from selfpaced.experiments.gate import GATE_PRECISION
-from studies import ablations, open_points, others_tables, random_rewards, sampled_kl
+from studies import ablations, advice, open_points, others_tables, random_rewards, sampled_kl
 from studies.small_alpha import Data, ours, un_augmented
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -93,3 +94,18 @@ def test_tables_of_others_are_filled_from_packed_results_alone(tmp_path):
     assert found.endswith("<!-- end of table -->\nafter")
     assert "| uniform | 5 | 0.46 [" in found  # mean of 0.00, 0.92, 0.88, 0.40, 0.11
     assert others_tables.filled(found, RESULTS) == found
+
+
+@pytest.mark.parametrize("case", advice.CASES, ids=lambda case: case.name)
+def test_advice_is_followed_by_changing_one_thing(case):
+    def settings(value):
+        if not is_dataclass(value):
+            return value
+        return {field.name: settings(getattr(value, field.name)) for field in fields(value)}
+
+    def differences(one, other):
+        if isinstance(one, dict) and isinstance(other, dict):
+            return sum(differences(one[name], other[name]) for name in one)
+        return one != other
+
+    assert differences(settings(case.tried), settings(case.advised)) == 1
