@@ -9,14 +9,16 @@ from studies.zoo.development import DEVELOPMENT
 from studies.zoo.fresh import FRESH
 from studies.zoo.proof import PROOF
 from studies.zoo.table import row_text, run
+from studies.zoo.unseen import UNSEEN
 
 
-def test_a_third_is_for_development_and_two_thirds_for_proof():
-    assert len(DEVELOPMENT) == len(PROOF) == len(FRESH) == 7
-    assert len(ZOO) == 21
-    assert {task.contexts.dimension for task in ZOO.values()} == {1, 2, 3, 4, 5, 6}
-    dimensions = [task.thetas.dimension for task in ZOO.values()]
-    assert (min(dimensions), max(dimensions)) == (2, 40)
+def test_a_quarter_is_for_development_and_the_rest_for_proof():
+    assert len(DEVELOPMENT) == len(PROOF) == len(FRESH) == len(UNSEEN) == 7
+    assert len(ZOO) == 28
+    for tasks in (ZOO.values(), UNSEEN):
+        assert {task.contexts.dimension for task in tasks} == {1, 2, 3, 4, 5, 6}
+        dimensions = [task.thetas.dimension for task in tasks]
+        assert (min(dimensions), max(dimensions)) == (2, 40)
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -29,6 +29,7 @@ from studies.zoo import ZOO
 from studies.zoo.development import DEVELOPMENT
 from studies.zoo.fresh import FRESH
 from studies.zoo.proof import PROOF
+from studies.zoo.unseen import UNSEEN
 
 MEASURED = 100  # rollouts of a measurement on the way
 LAST = 500  # rollouts of the last one
@@ -40,6 +41,7 @@ GROUPS = {
     "development": [task.name for task in DEVELOPMENT],
     "proof": [task.name for task in PROOF],
     "fresh": [task.name for task in FRESH],
+    "unseen": [task.name for task in UNSEEN],
 }
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "sprl": SPRL,
