@@ -234,6 +234,22 @@ def test_a_warm_start_gives_the_same_answer_in_fewer_steps():
     np.testing.assert_allclose(warm.policy, cold.policy, atol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e-250])
+def test_a_warm_start_from_rewards_that_were_larger_by_many_decades_is_survived(scale):
+    rewards, log_ratio, phi = data()[:3]
+    mean, config = phi.mean(axis=0), {"epsilon": 0.4, "ridge": 1e-5}
+    last = creps_weights(rewards, phi, mean, **config).multipliers
+    warm = creps_weights(scale * rewards, phi, mean, start=last, **config)
+    np.testing.assert_array_equal(
+        warm.policy, creps_weights(scale * rewards, phi, mean, **config).policy
+    )
+    config |= {"alpha": 0.5 * scale}
+    last = sprl_weights(rewards, log_ratio, phi, **config).multipliers
+    warm = sprl_weights(scale * rewards, log_ratio, phi, start=last, **config)
+    cold = sprl_weights(scale * rewards, log_ratio, phi, **config)
+    np.testing.assert_array_equal(warm.policy, cold.policy)
+
+
 def cases():
     """Inputs that must survive, by name: rewards, log-ratios, features, alpha, epsilon."""
     R, L, phi = data()

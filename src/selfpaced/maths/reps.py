@@ -25,6 +25,7 @@ from selfpaced.maths.arrays import Array
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 LEAST_GAP = 1e-290  # mean difference of values below which they count as equal
 ETA_FLOOR = 1e-6  # lower bound of the temperatures in the scaled dual
+FAR = 1e8  # multipliers of the scaled dual from which a warm start is no help
 UNSEEN = 1e-10  # features with no larger value among the samples are left out of the dual
 ROUGH = 0.03  # relative accuracy of temperatures that only set a scale or a starting point
 LARGEST_SHARE = 0.9  # largest epsilon, as a share of log(samples), the largest KL of any weights
@@ -507,8 +508,15 @@ def creps_weights(
 
 
 def _warm_start(last: Array | None, dual: Dual, unit: float) -> Array | None:
-    """The multipliers of the `last` update in the new unit of reward; None if none fit `dual`."""
-    return None if last is None or last.shape != dual.linear.shape else last / unit
+    """The multipliers of the `last` update in the new unit of reward; None if none fit `dual`.
+
+    If rewards have become smaller by many decades since then, they are too far away to begin with.
+    """
+    if last is None or last.shape != dual.linear.shape:
+        return None
+    with np.errstate(over="ignore"):
+        scaled = last / unit
+    return scaled if np.abs(scaled).max() < FAR else None
 
 
 def effective_samples(weights: Array) -> float:
