@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfpaced import CMAES, Box, FunctionTask, Gaussian, Problem, train
+from selfpaced import CMAES, Box, FunctionTask, Gaussian, Problem, Samples, train
 
 pytest.importorskip("cma", reason="needs the extra cma")
 
@@ -69,3 +69,31 @@ def test_the_population_can_be_chosen():
     assert len(learner.ask(np.random.default_rng(0))[1]) == 30
     with pytest.raises(ValueError, match="population must be a whole number of at least 2; got 1"):
         CMAES(population=1)
+
+
+def advanced(learner, generations):
+    """`learner` after so many generations of `quadratic` rewards."""
+    rng = np.random.default_rng(0)
+    for _ in range(generations):
+        contexts, thetas = learner.ask(rng)
+        assert np.isfinite(thetas).all()
+        rewards = quadratic(contexts, thetas)
+        learner.tell(Samples(contexts, thetas, rewards, np.full(len(thetas), np.nan)))
+    return learner
+
+
+def test_a_strategy_that_has_converged_goes_on_without_underflow():
+    learner = advanced(CMAES().learner(problem()), 20)
+    learner._strategy.sigma = 1e-305
+    first = learner._strategy
+    advanced(learner, 20)
+    assert learner._strategy is first
+    assert first.sigma >= 1e-101
+
+
+@pytest.mark.parametrize("sigma", [1e17, np.inf, np.nan])
+def test_a_strategy_that_has_drifted_away_begins_anew(sigma):
+    learner = advanced(CMAES().learner(problem()), 3)
+    first, learner._strategy.sigma = learner._strategy, sigma
+    advanced(learner, 3)
+    assert learner._strategy is not first

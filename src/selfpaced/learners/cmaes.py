@@ -20,6 +20,8 @@ from selfpaced.types import Metrics, Problem, Samples, State
 # CMA-ES gives one parameter vector. As a Gaussian policy it gets this standard deviation, as a
 # share of the width of the parameter box.
 POINT = 1e-9
+CONVERGED = 1e-100  # smallest step size, 1 at first
+DRIFTED = 1e15  # entries of the covariance, or a step size, 1 at first, that say nothing any more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +103,7 @@ class CMAESLearner:
             self._origin = generator_state(rng)
             self._strategy = self._new_strategy()
         self._rng = rng
-        self._asked = self._strategy.ask()
+        self._asked = self._generation()
         thetas = np.array(self._asked)
         return np.tile(self._context, (len(thetas), 1)), thetas
 
@@ -148,10 +150,23 @@ class CMAESLearner:
         self._rng = restored_generator(self._origin)
         self._strategy = self._new_strategy()
         for rewards in np.array(state["told"], dtype=float):
-            self._strategy.tell(self._strategy.ask(), (-rewards).tolist())
+            self._strategy.tell(self._generation(), (-rewards).tolist())
             self._told.append(rewards)
         if self._iteration:
             self.policy = _point(self._strategy.result.xfavorite, self._problem)
+
+    def _generation(self) -> list[Array]:
+        """The next parameters to try. pycma's numbers are kept from overflow and underflow.
+
+        pycma itself would stop before; here only the budget counts. Where all rewards are equal it
+        may drift away: then it begins anew. Where it has converged, its step size stays above 0.
+        """
+        strategy = self._strategy
+        if not max(np.abs(strategy.C).max(), strategy.sigma / strategy.sigma0) < DRIFTED:
+            self._strategy = self._new_strategy()  # nan has drifted, too
+        elif strategy.sigma < CONVERGED * strategy.sigma0:
+            strategy.sigma = CONVERGED * strategy.sigma0
+        return self._strategy.ask()
 
     def _new_strategy(self) -> Any:
         import cma  # takes seconds to load
