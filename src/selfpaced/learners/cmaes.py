@@ -162,8 +162,9 @@ class CMAESLearner:
         may drift away: then it begins anew. Where it has converged, its step size stays above 0.
         """
         strategy = self._strategy
-        if not max(np.abs(strategy.C).max(), strategy.sigma / strategy.sigma0) < DRIFTED:
-            self._strategy = self._new_strategy()  # nan has drifted, too
+        grown = np.append(np.abs(strategy.C), strategy.sigma / strategy.sigma0)
+        if not grown.max() < DRIFTED:  # nan has drifted, too
+            self._strategy = self._new_strategy()
         elif strategy.sigma < CONVERGED * strategy.sigma0:
             strategy.sigma = CONVERGED * strategy.sigma0
         return self._strategy.ask()
