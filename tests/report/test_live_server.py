@@ -88,7 +88,7 @@ def test_curves_grow_with_the_runs(tmp_path):
 def test_a_run_is_the_same_whether_it_is_watched_and_the_server_killed_or_not(tmp_path):
     alone, watched = tmp_path / "alone", tmp_path / "watched"
     watched.mkdir()
-    words = ["gate-precision", "--algorithms", "creps", "--seeds", "1", "--iterations", "60"]
+    words = ["gate-precision", "--algorithms", "creps", "--seeds", "1", "--iterations", "600"]
     command = [sys.executable, "-m", "selfpaced"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     server = subprocess.Popen(
@@ -107,7 +107,7 @@ def test_a_run_is_the_same_whether_it_is_watched_and_the_server_killed_or_not(tm
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         connection.request("GET", "/")
         page = connection.getresponse().read().decode()
-        seen |= {int(n) for n in re.findall(r"<td>(\d+) of 60</td>", page)}
+        seen |= {int(n) for n in re.findall(r"<td>(\d+) of 600</td>", page)}
         if len(seen) >= 3:
             break
         time.sleep(0.3)
