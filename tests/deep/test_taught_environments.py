@@ -45,6 +45,10 @@ class PickyCoin(Coin):
 class ForgetfulCoin(Coin):
     forgetful = True
 
+    def _seen(self):
+        super()._seen()  # coins alone would be equal by chance in one of 16 tests
+        return self.np_random.random(1, dtype=np.float32)
+
 
 def cartpole():
     return ContextualEnv(gymnasium.make("CartPole-v1"), GRAVITY, apply="gravity", success=100.0)
