@@ -97,3 +97,4 @@ def test_a_strategy_that_has_drifted_away_begins_anew(sigma):
     first, learner._strategy.sigma = learner._strategy, sigma
     advanced(learner, 3)
     assert learner._strategy is not first
+    assert learner._restarts == 1

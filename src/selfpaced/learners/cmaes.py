@@ -80,6 +80,7 @@ class CMAESLearner:
         self._rng: np.random.Generator | None = None  # the generator that pycma draws from now
         self._told: list[Array] = []  # the rewards of every generation
         self._asked: list[Array] = []  # the generation that is being evaluated
+        self._restarts = 0  # how often the strategy has drifted away and begun anew
         self._iteration = 0
         self._context = central_context(problem.target, problem.task.context_space)
         self._initial_policy = _point(problem.initial_policy.mean(self._context), problem)
@@ -128,6 +129,7 @@ class CMAESLearner:
             "sigma": float(self._strategy.sigma),
             "largest_deviation": float(deviations.max()),
             "generations": len(self._told),
+            "restarts": self._restarts,
         }
 
     def state(self) -> State:
@@ -141,7 +143,7 @@ class CMAESLearner:
 
     def restore(self, state: State) -> None:
         """Continue exactly from a `state`: let a new strategy go through all generations again."""
-        self._told, self._iteration = [], int(state["iteration"])
+        self._told, self._iteration, self._restarts = [], int(state["iteration"]), 0
         self.policy = self._initial_policy
         self._origin = np.array(state["origin"], dtype=np.uint64)
         self._strategy = None
@@ -165,6 +167,7 @@ class CMAESLearner:
         grown = np.append(np.abs(strategy.C), strategy.sigma / strategy.sigma0)
         if not grown.max() < DRIFTED:  # nan has drifted, too
             self._strategy = self._new_strategy()
+            self._restarts += 1
         elif strategy.sigma < CONVERGED * strategy.sigma0:
             strategy.sigma = CONVERGED * strategy.sigma0
         return self._strategy.ask()
