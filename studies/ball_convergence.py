@@ -25,17 +25,8 @@ from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.store.reading import StoredRun
-from selfpaced.tasks.ball_in_a_cup import (
-    CONTROLS,
-    CONVERGED,
-    FAST,
-    REFERENCE,
-    BallInACup,
-    BallRollouts,
-    Fidelity,
-    equal_bending,
-    success,
-)
+from selfpaced.tasks.ball_in_a_cup import CONTROLS, BallInACup, BallRollouts, success
+from selfpaced.tasks.string_models import FAST, REFERENCE, TEN_LINKS, Fidelity, equal_bending
 from selfpaced.tasks.threads import processors, sharing_threads
 
 
@@ -46,7 +37,7 @@ def fine(links: int, substeps: int) -> Fidelity:
 
 MODELS = {
     "10 links, 2 ms (fast)": FAST,
-    "10 links, 1 ms, more damping (converged)": CONVERGED,
+    "10 links, 1 ms, more damping": TEN_LINKS,
     "10 links, 1 ms": fine(10, 2),
     "10 links, 0.5 ms": fine(10, 4),
     "20 links, 1 ms": fine(20, 2),

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from selfpaced import Problem
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP, ball_problem
-from selfpaced.tasks.ball_in_a_cup import FAST, BallInACup, Fidelity
+from selfpaced.tasks.ball_in_a_cup import BallInACup
+from selfpaced.tasks.string_models import FAST, Fidelity
 from studies.mastery_before import sprl_before
 
 FAITHFUL = Fidelity(links=20, margin=0.0015, substeps=2)

@@ -13,8 +13,9 @@ from selfpaced.experiments.ball_in_a_cup import ball_problem
 from selfpaced.experiments.optional_packages import check_installed
 from selfpaced.experiments.others import OTHERS
 from selfpaced.maths.randomness import streams_of
-from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT
+from selfpaced.tasks.ball_in_a_cup import ROBOT
 from selfpaced.tasks.function_task import FunctionTask
+from selfpaced.tasks.string_models import FAST
 from selfpaced.teachers import GoalGAN
 from selfpaced.testing import check_algorithm, check_kl_bounds, check_learner
 from selfpaced.testing.exact_state import through_file

@@ -14,18 +14,11 @@ from selfpaced.experiments import experiment
 from selfpaced.tasks import ball_in_a_cup
 from selfpaced.tasks.ball_in_a_cup import (
     CONTROLS,
-    CONVERGED,
     DURATION,
-    FAST,
-    HINGE_DAMPING,
-    REFERENCE,
     SET_POINTS,
     START,
-    STRING_LINKS,
     BallInACup,
     BallRollouts,
-    Fidelity,
-    equal_bending,
     movement,
     reward,
     set_points,
@@ -35,13 +28,22 @@ from selfpaced.tasks.mujoco import wam
 from selfpaced.tasks.mujoco.rollouts import Rollouts
 from selfpaced.tasks.mujoco.wam import JOINTS, KP, LINKS, cup_axis, resize_cup, wam_spec
 from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
+from selfpaced.tasks.string_models import (
+    FAST,
+    HINGE_DAMPING,
+    REFERENCE,
+    STRING_LINKS,
+    TEN_LINKS,
+    Fidelity,
+    equal_bending,
+)
 
 POSES = [
     START,
     np.array([0.3, -0.8, 0.5, 2.0, -1.0, 0.7, 1.1]),
     np.array([-1.2, 1.1, -2.0, -0.4, 0.9, -1.3, -2.0]),
 ]
-FIDELITIES = {"fast": FAST, "converged": CONVERGED, "reference": REFERENCE}
+FIDELITIES = {"fast": FAST, "converged": TEN_LINKS, "reference": REFERENCE}
 
 
 def spec_of(fidelity, scale=1.0):
@@ -271,19 +273,19 @@ def catches(wanted, fidelity=FAST):
 
 
 def test_in_a_catch_the_string_goes_over_the_rim_not_through_the_cup():
-    scale, thetas = 2.5, catches(4, CONVERGED)
-    world, through = WamRollouts(CONVERGED), 0
+    scale, thetas = 2.5, catches(4, TEN_LINKS)
+    world, through = WamRollouts(TEN_LINKS), 0
     for theta in thetas:
         model = world._model(scale)
         data = mujoco.MjData(model)
         positions, velocities = set_points(theta[None])
         controls = KP * positions + wam.KD * velocities
-        controls = np.repeat(controls, CONVERGED.substeps, axis=1)
+        controls = np.repeat(controls, TEN_LINKS.substeps, axis=1)
         start = world.start(np.array([scale]))
         after, _, _ = world._rollouts.simulate([model], start, controls)
         mujoco.mj_setState(model, data, after[0, -1], int(mujoco.mjtState.mjSTATE_FULLPHYSICS))
         mujoco.mj_kinematics(model, data)
-        names = [*(f"string{k}" for k in range(CONVERGED.links)), "ball"]
+        names = [*(f"string{k}" for k in range(TEN_LINKS.links)), "ball"]
         rotated = data.body("cup").xmat.reshape(3, 3)
         joints = [(data.body(name).xpos - data.body("cup").xpos) @ rotated for name in names]
         way = np.concatenate([np.linspace(a, b, 50) for a, b in pairwise(joints)])
@@ -469,7 +471,7 @@ def test_the_name_of_a_fidelity_tells_a_damping_that_is_not_the_default():
 
 
 def test_hinges_have_the_damping_of_the_fidelity():
-    for fidelity in (CONVERGED, REFERENCE):
+    for fidelity in (TEN_LINKS, REFERENCE):
         model = spec_of(fidelity).compile()
         assert model.dof_damping[model.joint("string3x").dofadr] == fidelity.damping
 

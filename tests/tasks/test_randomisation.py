@@ -5,10 +5,11 @@ import pytest
 
 pytest.importorskip("mujoco", reason="needs the extra mujoco")
 
-from selfpaced.tasks.ball_in_a_cup import CONTROLS, FAST, FREQUENCY, ROBOT, BallInACup, set_points
+from selfpaced.tasks.ball_in_a_cup import CONTROLS, ROBOT, BallInACup, set_points
 from selfpaced.tasks.mujoco.wam import BALL_MASS, KD, KP, STRING_LENGTH
-from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
+from selfpaced.tasks.mujoco.wam_rollouts import JOINTS, WamRollouts
 from selfpaced.tasks.randomisation import Randomisation, delayed
+from selfpaced.tasks.string_models import FAST, FREQUENCY
 
 SIZES = {name: getattr(ROBOT, name) for name in ROBOT.__dataclass_fields__}
 CONTEXTS = np.array([[1.0], [2.2], [1.4]])
@@ -63,7 +64,9 @@ def test_draws_stay_within_their_sizes_and_fill_them():
 def test_models_have_the_masses_lengths_and_gains_that_were_drawn():
     rollouts = WamRollouts(FAST)
     worlds = ROBOT.draw(2, CONTROLS, np.random.default_rng(0))
-    for row, model in enumerate(rollouts._scene(np.array([1.0, 2.0]), worlds)[0]):
+    still = np.zeros((2, 2, CONTROLS, JOINTS))
+    scene = rollouts.scene(np.array([1.0, 2.0]), *still, worlds=worlds)
+    for row, model in enumerate(scene.models):
         ball = model.body("ball").id
         assert model.body_mass[ball] == pytest.approx(worlds.ball_mass[row] * BALL_MASS)
         joints = [model.body(f"string{k}").pos for k in range(1, FAST.links)]

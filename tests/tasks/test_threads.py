@@ -6,9 +6,12 @@ import pytest
 import selfpaced
 from selfpaced.engines import local
 from selfpaced.engines.local import LocalEngine
-from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT, BallInACup
+from selfpaced.tasks.ball_in_a_cup import ROBOT, BallInACup
 from selfpaced.tasks.reacher import Reacher
+from selfpaced.tasks.string_models import FAST, AnyString
 from selfpaced.tasks.threads import share_rows, sharing_threads, simulation_threads
+
+STRINGS = AnyString(links=(8, 10), damping=(0.7, 3.0), margin=0.003, substeps=1)
 
 
 def test_outside_of_a_run_tasks_use_one_thread():
@@ -27,7 +30,13 @@ def batch(task, n):
 
 
 @pytest.mark.parametrize(
-    "make", [Reacher, lambda: BallInACup(FAST), lambda: BallInACup(FAST, ROBOT)]
+    "make",
+    [
+        Reacher,
+        lambda: BallInACup(FAST),
+        lambda: BallInACup(FAST, ROBOT),
+        lambda: BallInACup(STRINGS),
+    ],
 )
 def test_the_number_of_threads_does_not_change_a_byte(make):
     pytest.importorskip("mujoco", reason="needs the extra mujoco")

@@ -16,8 +16,9 @@ from selfpaced.maths.features import linear_features, rbf_grid
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import constant_policy
 from selfpaced.maths.schedule import FractionOfReward
-from selfpaced.tasks.ball_in_a_cup import CONVERGED, REFERENCE, ROBOT, BallInACup, Fidelity
+from selfpaced.tasks.ball_in_a_cup import ROBOT, BallInACup
 from selfpaced.tasks.randomisation import Randomisation
+from selfpaced.tasks.string_models import ANY_STRING, REFERENCE, AnyString, Fidelity
 from selfpaced.teachers.goalgan import GoalGAN
 from selfpaced.teachers.saggriac import SaggRiac
 from selfpaced.types import Problem
@@ -28,7 +29,7 @@ REAL_CUP = Gaussian([1.0], [[1e-4]])  # program
 
 
 def ball_problem(
-    fidelity: Fidelity = CONVERGED, randomisation: Randomisation | None = None
+    fidelity: Fidelity | AnyString = ANY_STRING, randomisation: Randomisation | None = None
 ) -> Problem:
     """Ball-in-a-Cup to learn in a model of this `fidelity`, in random worlds if asked for.
 

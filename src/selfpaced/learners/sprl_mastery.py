@@ -52,9 +52,9 @@ class MasteryLearner(SelfPacedLearner):
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)
         self._first_policy = problem.initial_policy
         # With a smaller buffer than needed, learning is slower, and more patience is called for.
-        self._dead_ends = DeadEnds(
-            max(self._buffer.size * config.n_samples, needed_rollouts(problem))
-        )
+        buffered, needed = self._buffer.size * config.n_samples, needed_rollouts(problem)
+        self._dead_ends = DeadEnds(max(buffered, needed))
+        self._share = min(1.0, buffered / needed)  # of the rollouts that are needed
         self._attempt = 1
         self._neutral = False  # True in an attempt whose search keeps its contexts at first
         self._seen = 0.0  # successes in this attempt
@@ -255,7 +255,9 @@ class MasteryLearner(SelfPacedLearner):
         if self._pacing.hold_entropy and move == "on" and far:
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy)
         elif self._pacing.narrow_by_evidence:
-            change = entropy_that_may_go(self._distances, weights, self._buffer.size, old.dimension)
+            change = entropy_that_may_go(
+                self._distances, weights, self._buffer.size, old.dimension, self._share
+            )
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy + change)
 
     def state(self) -> State:

@@ -9,7 +9,12 @@ of the parameters from that mean, and weights w_i that sum to 1:
     trust    = mu / (mu + d),   mu = (1 / sum_i w_i^2) / batches             from 0 to 1
 
 d is the number of parameters and mu the effective number of samples that one batch contributes.
-One update may change the policy's entropy by no less than NARROWING * trust * evidence * d nats.
+One update may change the policy's entropy by no less than
+
+    NARROWING * share * trust * evidence * d nats,
+
+where share is the number of buffered samples divided by how many the policy needs, at most 1: with
+less data it goes slower.
 """
 
 import numpy as np
@@ -18,7 +23,7 @@ from selfpaced.maths.arrays import Array, solve_lower
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.reps import effective_samples
 
-NARROWING = 3.0
+NARROWING = 10.0
 """Nats of entropy that one update may remove per nat of evidence, for many samples."""
 
 
@@ -54,10 +59,15 @@ def trust_in_evidence(weights: Array, batches: int, dimension: int) -> float:
     return mu / (mu + dimension)
 
 
-def entropy_that_may_go(distances: Array, weights: Array, batches: int, dimension: int) -> float:
-    """Nats, 0 or less: the largest change of the policy's entropy that the samples justify."""
+def entropy_that_may_go(
+    distances: Array, weights: Array, batches: int, dimension: int, share: float
+) -> float:
+    """Nats, 0 or less: the largest change of the policy's entropy that the samples justify.
+
+    `share`, from 0 to 1, says how many samples there are of those that the policy needs.
+    """
     evidence = evidence_for_narrower_policy(distances, weights)
-    evidence *= NARROWING * trust_in_evidence(weights, batches, dimension)
+    evidence *= NARROWING * share * trust_in_evidence(weights, batches, dimension)
     return evidence * dimension
 
 

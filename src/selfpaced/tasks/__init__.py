@@ -7,7 +7,7 @@ it. Tasks that need MuJoCo import it when they first simulate, so this package l
 from collections.abc import Callable
 from functools import partial
 
-from selfpaced.tasks.ball_in_a_cup import FAST, ROBOT, BallInACup
+from selfpaced.tasks.ball_in_a_cup import ROBOT, BallInACup
 from selfpaced.tasks.contextual_pointmass import ContextualPointMass
 from selfpaced.tasks.gate import Gate
 from selfpaced.tasks.goal_reaching import GoalReaching
@@ -15,6 +15,7 @@ from selfpaced.tasks.kinematic import KinematicReacher
 from selfpaced.tasks.maze import Maze
 from selfpaced.tasks.pointmass import PointMass2D
 from selfpaced.tasks.reacher import Reacher
+from selfpaced.tasks.string_models import FAST
 from selfpaced.types import Task
 
 TASKS: dict[str, Callable[[], Task]] = {

@@ -6,7 +6,6 @@ Experiment"). The reward is sparse: it is zero unless the ball ends in the cup.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,9 +13,7 @@ import numpy as np
 from selfpaced.maths.arrays import (
     Array,
     BoolArray,
-    check_at_least,
     check_kind,
-    check_number,
 )
 from selfpaced.maths.box import Box
 from selfpaced.maths.policy import LinearGaussianPolicy
@@ -24,9 +21,9 @@ from selfpaced.maths.promp import basis, basis_velocity
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.mujoco.camera import Picture
 from selfpaced.tasks.randomisation import Randomisation
+from selfpaced.tasks.string_models import ANY_STRING, FREQUENCY, AnyString, Fidelity
 from selfpaced.types import Outcomes
 
-FREQUENCY = 500.0  # control steps per second; each has a set point and a check for contacts
 DURATION = 3.5  # seconds that the movement takes
 SET_POINTS = 1750  # control steps of the movement
 HOLDING = 350  # control steps after it, at the last set point
@@ -51,59 +48,6 @@ FLOOR, RIM = -0.0055, 0.0756  # heights over the goal of the cup's floor and rim
 # the speed by a few percent. A slow speed is for a careful first try: at 0.05 it takes 70 s.
 FREQUENCIES, SPEEDS = (10.0, 1000.0), (0.05, 1.5)
 
-
-STRING_LINKS, HINGE_DAMPING = 29, 1e-4  # of the authors' string; damping in N m s/rad
-
-
-@dataclass(frozen=True, repr=False)
-class Fidelity:
-    """How finely the string and the time are divided. Its repr is part of stored specs."""
-
-    links: int
-    """Number of stiff links of the string."""
-    margin: float
-    """Distance in metres at which contacts of the string begin, so that it cannot skip a wall."""
-    substeps: int
-    """Steps of the physics per control step."""
-    damping: float = HINGE_DAMPING
-    """Damping of every hinge of the string, in N m s/rad."""
-
-    def __repr__(self) -> str:
-        """As generated, but without the damping if it is the default: older specs have none."""
-        names = ["links", "margin", "substeps"]
-        names += ["damping"] * (self.damping != HINGE_DAMPING)
-        return f"Fidelity({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-    @property
-    def timestep(self) -> float:
-        """Seconds per step of the physics."""
-        return 1.0 / (FREQUENCY * self.substeps)
-
-    def __post_init__(self) -> None:
-        check_at_least("links", self.links, 2)
-        check_at_least("substeps", self.substeps, 1)
-        for name in ("margin", "damping"):
-            if not check_number(name, getattr(self, name)) >= 0.0:
-                raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}")
-
-
-def equal_bending(links: int) -> float:
-    """Damping per hinge with which a string of `links` links bends like the authors' string.
-
-    The torque in a hinge is its damping times the rate at which it bends. For the same curve of
-    the string, a hinge bends less the more of them there are, so its damping must grow with them.
-    """
-    return HINGE_DAMPING * links / STRING_LINKS
-
-
-# `studies/ball_convergence.py` compares these; docs/reproduction.md has its table. CONVERGED has
-# more damping than `equal_bending(10)`: among strings of ten links at 1 ms it decides best.
-CONVERGED = Fidelity(links=10, margin=0.0015, substeps=2)
-"""The model to learn in."""
-REFERENCE = Fidelity(links=20, margin=0.0015, substeps=8, damping=equal_bending(20))
-"""A time step of 0.25 ms: what `CONVERGED` is judged by, at eight times its cost."""
-FAST = Fidelity(links=10, margin=0.003, substeps=1)
-"""A quarter of the cost of `CONVERGED`, for tests. Policies learn to exploit its errors."""
 # What is not known exactly about a robot of this kind; each line says why it has this size.
 ROBOT = Randomisation(
     ball_mass=0.1,  # 2 g of 21 g: balls and the glue of the string differ
@@ -139,7 +83,7 @@ class BallInACup:
     """Ball-in-a-Cup in MuJoCo (install the extra `mujoco`).
 
     Contexts (n, 1): scale of the cup. Thetas (n, 15): weights of five bases for three joints.
-    Without a randomisation nothing is random.
+    Nothing is random with one `Fidelity` and without a randomisation.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("mujoco",)
@@ -152,20 +96,23 @@ class BallInACup:
     """Names of the context's dimensions, for figures."""
     joint_names = tuple(f"joint{k}" for k in range(1, 8))
     """Names of the joints in the files that `selfpaced export` writes for a robot."""
-    fidelity: Fidelity
-    """How finely the string and the time are divided."""
+    fidelity: Fidelity | AnyString
+    """How finely the string and the time are divided; `AnyString` draws it for every rollout."""
 
     randomisation: Randomisation | None
     """How the world of every rollout may differ from the model; None for the model itself."""
 
     def __init__(
-        self, fidelity: Fidelity = CONVERGED, randomisation: Randomisation | None = None
+        self,
+        fidelity: Fidelity | AnyString = ANY_STRING,
+        randomisation: Randomisation | None = None,
     ) -> None:
-        check_kind("fidelity", fidelity, Fidelity)
+        if not isinstance(fidelity, AnyString):
+            check_kind("fidelity", fidelity, Fidelity)
         if randomisation is not None:
             check_kind("randomisation", randomisation, Randomisation)
         self.fidelity, self.randomisation = fidelity, randomisation
-        self._rollouts: Any = None
+        self._arena: Any = None
         self._unstable = 0  # number of unstable rollouts in the last batch
 
     def __repr__(self) -> str:
@@ -198,16 +145,22 @@ class BallInACup:
 
     def simulate(self, contexts: Array, thetas: Array, rng: np.random.Generator) -> BallRollouts:
         """Simulate one rollout per row of `contexts` (n, 1) and `thetas` (n, 15)."""
-        from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
+        from selfpaced.tasks.mujoco.wam_rollouts import Arena
 
-        if self._rollouts is None:
-            self._rollouts = WamRollouts(self.fidelity)
-        positions, velocities = set_points(thetas)
-        if self.randomisation is None:
-            return self._rollouts.simulate(contexts[:, 0], positions, velocities)
-        worlds = self.randomisation.draw(len(contexts), CONTROLS, rng)
-        disturbed = worlds.disturbed(positions, velocities, FREQUENCY)
-        return self._rollouts.simulate(contexts[:, 0], *disturbed, worlds)
+        if self._arena is None:
+            self._arena = Arena(self._models())
+        n, which, damping = len(contexts), None, None
+        if isinstance(self.fidelity, AnyString):
+            which, damping = self.fidelity.draw(n, rng)
+        moved, worlds = set_points(thetas), None
+        if self.randomisation is not None:
+            worlds = self.randomisation.draw(n, CONTROLS, rng)
+            moved = worlds.disturbed(*moved, FREQUENCY)
+        return self._arena.simulate(contexts[:, 0], *moved, which, damping, worlds)
+
+    def _models(self) -> list[Fidelity]:
+        """The models that rollouts may happen in."""
+        return self.fidelity.models() if isinstance(self.fidelity, AnyString) else [self.fidelity]
 
     def movement(self, theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:
         """Times (t,), joint positions and velocities (t, 7) for a robot; see `movement`."""
@@ -218,7 +171,7 @@ class BallInACup:
         from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
         still = set_points(np.zeros((1, 15)))
-        return next(WamRollouts(self.fidelity).film(float(context[0]), *still))
+        return next(WamRollouts(self._models()[-1]).film(float(context[0]), *still))
 
     def film(
         self, context: Array, policy: LinearGaussianPolicy, rng: np.random.Generator
@@ -227,7 +180,7 @@ class BallInACup:
         from selfpaced.tasks.mujoco.wam_rollouts import WamRollouts
 
         theta = policy.sample(context[None], rng, self.theta_space)
-        return WamRollouts(self.fidelity).film(float(context[0]), *set_points(theta))
+        return WamRollouts(self._models()[-1]).film(float(context[0]), *set_points(theta))
 
 
 def movement(theta: Array, frequency: float, speed: float) -> tuple[Array, Array, Array]:

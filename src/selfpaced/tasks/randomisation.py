@@ -112,6 +112,21 @@ class Worlds(NamedTuple):
         return late, delayed(velocities, self.delay * frequency)
 
 
+def undisturbed(n: int) -> Worlds:
+    """Worlds of n rollouts that do not differ from the model; they hold no set points."""
+    one = np.ones(n)
+    return Worlds(
+        ball_mass=one,
+        string_length=one,
+        string_damping=one,
+        cup_offset=np.zeros((n, 3)),
+        joint_offset=np.zeros((n, JOINTS)),
+        gains=np.ones((n, JOINTS)),
+        delay=np.zeros(n),
+        noise=np.zeros((n, 0, JOINTS)),
+    )
+
+
 def delayed(values: Array, steps: Array) -> Array:
     """`values` (n, t, d) of row i, `steps[i]` (n,) steps later; between steps it is linear."""
     n, t = values.shape[:2]

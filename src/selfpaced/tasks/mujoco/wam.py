@@ -18,10 +18,9 @@ from selfpaced.tasks.ball_in_a_cup import (
     INNER_RADIUS,
     JOINT_HIGHS,
     JOINT_LOWS,
-    STRING_LINKS,
-    Fidelity,
 )
 from selfpaced.tasks.mujoco.wam_links import LINKS, S
+from selfpaced.tasks.string_models import STRING_LINKS, Fidelity
 
 BASE = (0.0, 0.0, 0.6)  # position of the arm's base
 JOINTS = len(LINKS)

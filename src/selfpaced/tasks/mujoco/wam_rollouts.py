@@ -1,17 +1,21 @@
-"""`WamRollouts`: rollouts of Ball-in-a-Cup in MuJoCo, many at once, each with its own cup."""
+"""Rollouts of Ball-in-a-Cup in MuJoCo, many at once, each with its own cup.
+
+`WamRollouts` has one model of the string. An `Arena` has several, and shares out the rollouts of
+all of them to threads.
+"""
 
 # MuJoCo ships no types for its specs:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from selfpaced.maths.arrays import Array, BoolArray, IntArray
-from selfpaced.tasks.ball_in_a_cup import CONTROLS, FREQUENCY, START, BallRollouts, Fidelity
+from selfpaced.tasks.ball_in_a_cup import CONTROLS, START, BallRollouts
 from selfpaced.tasks.mujoco.camera import Camera, Picture, View
 from selfpaced.tasks.mujoco.rollouts import PHYSICS, Rollouts
 from selfpaced.tasks.mujoco.wam import (
@@ -26,7 +30,8 @@ from selfpaced.tasks.mujoco.wam import (
     set_world,
     wam_spec,
 )
-from selfpaced.tasks.randomisation import Worlds
+from selfpaced.tasks.randomisation import Worlds, undisturbed
+from selfpaced.tasks.string_models import FREQUENCY, Fidelity
 from selfpaced.tasks.threads import share_rows
 
 # Control steps per call of MuJoCo; rollouts that have ended then are left out. With one substep
@@ -39,6 +44,17 @@ SAG_STEPS, SAG_TOLERANCE = 100, 1e-9  # iterations that find this pose, and thei
 REST_CHECK, REST_TOLERANCE = 100, 0.005  # control steps of the check at rest; metres allowed
 PICTURE_EVERY = 20  # control steps between two pictures, which makes 25 pictures per second
 VIEW = View(lookat=(0.0, -0.62, 1.22), distance=1.45, azimuth_deg=20.0, elevation_deg=-5.0)
+
+
+class Scene(NamedTuple):
+    """What n rollouts in one model need to be simulated."""
+
+    models: list[Any]
+    """Compiled models, n."""
+    states: Array
+    """(n, s): MuJoCo's states at rest."""
+    controls: Array
+    """(n, CONTROLS + 1, 7): of the actuators. The last set point is held for one step more."""
 
 
 class WamRollouts:
@@ -83,12 +99,40 @@ class WamRollouts:
         states[:, 1 : 1 + model.nq] = rest  # after the time and before the velocities
         return states
 
-    def _scene(self, scales: Array, worlds: Worlds | None) -> tuple[list[Any], Array, Array]:
-        """Models (n), states at rest (n, s) and factors of the gains (n, 7) for n rollouts."""
-        if worlds is None:
+    def scene(
+        self,
+        scales: Array,
+        positions: Array,
+        velocities: Array,
+        damping: Array | None = None,
+        worlds: Worlds | None = None,
+    ) -> Scene:
+        """Prepare rollouts with cups of `scales` (n,), each in its own of `worlds` if given.
+
+        `positions` and `velocities` (n, CONTROLS, 7) are the set points. `damping` (n,) is that of
+        the string's hinges in N m s/rad, by default the fidelity's. Only one thread may do this.
+        """
+        gains = np.ones((len(scales), JOINTS)) if worlds is None else worlds.gains
+        controls = gains[:, None] * (KP * positions + KD * velocities)
+        controls = np.concatenate([controls, controls[:, -1:]], axis=1)
+        if worlds is None and damping is None:
             models = {scale: self._model(scale) for scale in dict.fromkeys(scales.tolist())}
             chosen = [models[scale] for scale in scales.tolist()]
-            return chosen, self.start(scales), np.ones((len(scales), JOINTS))
+            return Scene(chosen, self.start(scales), controls)
+        if damping is None:
+            damping = np.full(len(scales), self._damping)
+        if worlds is None:
+            chosen = self._models_of_worlds(scales, damping, undisturbed(len(scales)))
+            return Scene(chosen, self.start(scales), controls)
+        chosen = self._models_of_worlds(scales, worlds.string_damping * damping, worlds)
+        rest = [
+            _settled(model, START + offset, gains * KP)
+            for model, offset, gains in zip(chosen, worlds.joint_offset, worlds.gains, strict=True)
+        ]
+        return Scene(chosen, self._states(np.array(rest)), controls)
+
+    def _models_of_worlds(self, scales: Array, damping: Array, worlds: Worlds) -> list[Any]:
+        """Compiled models with cups of `scales`, hinges of this `damping` and the worlds' rest."""
         chosen: list[Any] = []
         try:
             for row, scale in enumerate(scales.tolist()):
@@ -96,66 +140,49 @@ class WamRollouts:
                     self._spec,
                     worlds.ball_mass[row],
                     worlds.string_length[row],
-                    worlds.string_damping[row] * self._damping,
+                    damping[row],
                     worlds.cup_offset[row],
                     worlds.gains[row],
                 )
                 chosen.append(self._model(scale))
         finally:
             set_world(self._spec, 1.0, 1.0, self._damping, np.zeros(3), np.ones(JOINTS))
-        rest = [
-            _settled(model, START + offset, gains * KP)
-            for model, offset, gains in zip(chosen, worlds.joint_offset, worlds.gains, strict=True)
-        ]
-        return chosen, self._states(np.array(rest)), worlds.gains
+        return chosen
 
-    def simulate(
-        self,
-        scales: Array,
-        positions: Array,
-        velocities: Array,
-        worlds: Worlds | None = None,
-    ) -> BallRollouts:
-        """Simulate rollouts with cups of `scales` (n,), each in its own of `worlds` if given.
+    def run(self, scene: Scene, rows: IntArray) -> BallRollouts:
+        """Simulate these `rows` (k,) of a `scene`; several threads may do this at the same time.
 
-        `positions` and `velocities` (n, CONTROLS, 7) are the set points. Sensors show the state
-        before each substep, so that the state after control step k is read in the first substep of
-        step k + 1. Therefore one control step more is simulated, at the last set point.
+        Sensors show the state before each substep, so that the state after control step k is read
+        in the first substep of step k + 1. Therefore one control step more is simulated.
         """
-        n = len(scales)
-        models, states, gains = self._scene(scales, worlds)
-        controls = gains[:, None] * (KP * positions + KD * velocities)
-        controls = np.concatenate([controls, controls[:, -1:]], axis=1)
-        balls = np.empty((n, CONTROLS + 1, 3))
-        radii, heights = np.empty((2, n))
-        touched, unstable = np.zeros((2, n), dtype=bool)
-
-        def run(rows: IntArray) -> None:
-            """Simulate these rows; those whose rollout has ended are left out."""
-            for first in range(0, CONTROLS + 1, self._chunk):
-                if not rows.size:
-                    break
-                steps = controls[rows, first : first + self._chunk]
-                steps = np.repeat(steps, self._substeps, axis=1)
-                chosen = [models[row] for row in rows]
-                after, sensed, failed = self._rollouts.simulate(chosen, states[rows], steps)
-                seen = sensed[:, :: self._substeps]  # the first substep of every control step
-                balls[rows, first : first + seen.shape[1]] = seen[..., BALL]
-                hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
-                over: BoolArray = np.logical_or.reduce(hit, axis=1)
-                step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
-                # What counts is the ball's place before the control step that led to a contact. If
-                # that step was the first of this chunk, the place is known from the chunk before.
-                last = np.where(over, step - 1, step)
-                new = np.flatnonzero(last >= 0)
-                radii[rows[new]], heights[rows[new]] = place_in_cup(seen[new, last[new]])
-                touched[rows], unstable[rows] = over, failed
-                for row, at in zip(rows[over], step[over], strict=True):
-                    balls[row, first + at :] = balls[row, first + at]
-                states[rows] = after[:, -1]
-                rows = rows[~(over | failed)]
-
-        share_rows(run, n, parts_per_thread=PARTS)
+        k = len(rows)
+        states = scene.states[rows]
+        balls = np.empty((k, CONTROLS + 1, 3))
+        radii, heights = np.empty((2, k))
+        touched, unstable = np.zeros((2, k), dtype=bool)
+        going = np.arange(k)  # rollouts that have not ended; the others are left out
+        for first in range(0, CONTROLS + 1, self._chunk):
+            if not going.size:
+                break
+            steps = scene.controls[rows[going], first : first + self._chunk]
+            steps = np.repeat(steps, self._substeps, axis=1)
+            chosen = [scene.models[row] for row in rows[going]]
+            after, sensed, failed = self._rollouts.simulate(chosen, states[going], steps)
+            seen = sensed[:, :: self._substeps]  # the first substep of every control step
+            balls[going, first : first + seen.shape[1]] = seen[..., BALL]
+            hit = np.logical_or.reduce(seen[..., TOUCHED] > 0, axis=2)
+            over: BoolArray = np.logical_or.reduce(hit, axis=1)
+            step = np.where(over, hit.argmax(axis=1), seen.shape[1] - 1)
+            # What counts is the ball's place before the control step that led to a contact. If
+            # that step was the first of this chunk, the place is known from the chunk before.
+            last = np.where(over, step - 1, step)
+            new = np.flatnonzero(last >= 0)
+            radii[going[new]], heights[going[new]] = place_in_cup(seen[new, last[new]])
+            touched[going], unstable[going] = over, failed
+            for row, at in zip(going[over], step[over], strict=True):
+                balls[row, first + at :] = balls[row, first + at]
+            states[going] = after[:, -1]
+            going = going[~(over | failed)]
         balls[unstable] = balls[unstable, :1]  # unstable positions mean nothing
         return BallRollouts(
             radii=radii, heights=heights, touched=touched, unstable=unstable, balls=balls
@@ -186,6 +213,63 @@ class WamRollouts:
                 state = after[:, -1]
         finally:
             camera.close()
+
+
+class Arena:
+    """Simulates rollouts in several models of the string."""
+
+    def __init__(self, models: list[Fidelity]) -> None:
+        self._models = [WamRollouts(fidelity) for fidelity in models]
+
+    def simulate(
+        self,
+        scales: Array,
+        positions: Array,
+        velocities: Array,
+        which: IntArray | None = None,
+        damping: Array | None = None,
+        worlds: Worlds | None = None,
+    ) -> BallRollouts:
+        """Simulate rollouts, each in the model `which` (n,), by default all in the first one.
+
+        The other arguments are those of `WamRollouts.scene`.
+        """
+        n = len(scales)
+        if which is None:
+            which = np.zeros(n, dtype=np.int64)
+        place = np.empty(n, dtype=np.int64)  # of each rollout in the scene of its model
+        scenes: list[Scene] = []
+        for k, model in enumerate(self._models):
+            rows = np.flatnonzero(which == k)
+            place[rows] = np.arange(len(rows))
+            scenes.append(
+                model.scene(
+                    scales[rows],
+                    positions[rows],
+                    velocities[rows],
+                    None if damping is None else damping[rows],
+                    None if worlds is None else Worlds(*(part[rows] for part in worlds)),
+                )
+            )
+        everything = BallRollouts(
+            radii=np.empty(n),
+            heights=np.empty(n),
+            touched=np.empty(n, dtype=bool),
+            unstable=np.empty(n, dtype=bool),
+            balls=np.empty((n, CONTROLS + 1, 3)),
+        )
+
+        def run(rows: IntArray) -> None:
+            for k, model in enumerate(self._models):
+                own = rows[which[rows] == k]
+                if own.size:
+                    for whole, part in zip(
+                        everything, model.run(scenes[k], place[own]), strict=True
+                    ):
+                        whole[own] = part
+
+        share_rows(run, n, parts_per_thread=PARTS)
+        return everything
 
 
 def _settled(model: Any, aim: Array, kp: Array) -> Array:

@@ -1,0 +1,115 @@
+"""How the string of Ball-in-a-Cup is modelled: one model, or one drawn for every rollout.
+
+`studies/ball_convergence.py` compares models; docs/reproduction.md has its table.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_number
+
+FREQUENCY = 500.0  # control steps per second; each has a set point and a check for contacts
+STRING_LINKS, HINGE_DAMPING = 29, 1e-4  # of the authors' string; damping in N m s/rad
+
+
+@dataclass(frozen=True, repr=False)
+class Fidelity:
+    """How finely the string and the time are divided. Its repr is part of stored specs."""
+
+    links: int
+    """Number of stiff links of the string."""
+    margin: float
+    """Distance in metres at which contacts of the string begin, so that it cannot skip a wall."""
+    substeps: int
+    """Steps of the physics per control step."""
+    damping: float = HINGE_DAMPING
+    """Damping of every hinge of the string, in N m s/rad."""
+
+    def __repr__(self) -> str:
+        """As generated, but without the damping if it is the default: older specs have none."""
+        names = ["links", "margin", "substeps"]
+        names += ["damping"] * (self.damping != HINGE_DAMPING)
+        return f"Fidelity({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    @property
+    def timestep(self) -> float:
+        """Seconds per step of the physics."""
+        return 1.0 / (FREQUENCY * self.substeps)
+
+    def __post_init__(self) -> None:
+        check_at_least("links", self.links, 2)
+        check_at_least("substeps", self.substeps, 1)
+        for name in ("margin", "damping"):
+            if not check_number(name, getattr(self, name)) >= 0.0:
+                raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}")
+
+
+def equal_bending(links: int) -> float:
+    """Damping per hinge with which a string of `links` links bends like the authors' string.
+
+    The torque in a hinge is its damping times the rate at which it bends. For the same curve of
+    the string, a hinge bends less the more of them there are, so its damping must grow with them.
+    """
+    return HINGE_DAMPING * links / STRING_LINKS
+
+
+@dataclass(frozen=True)
+class AnyString:
+    """A string whose number of links and damping are drawn anew for every rollout.
+
+    No refinement of one model tells which string is right: catches exist that need ten links, or
+    one value of the damping, and they are what learning in one model may find. A catch that is
+    learned with all of them depends on neither. Its repr is part of stored specs.
+    """
+
+    links: tuple[int, ...]
+    """Numbers of links, which are drawn with equal probability."""
+    damping: tuple[float, float]
+    """Range of the hinges' damping, as factors of `equal_bending`; its logarithm is uniform."""
+    margin: float
+    """As of `Fidelity`."""
+    substeps: int
+    """As of `Fidelity`."""
+
+    def __post_init__(self) -> None:
+        if not self.links:
+            raise ValueError("links must name at least one number of links; got ()")
+        low, high = (check_number("damping", factor) for factor in self.damping)
+        if not 0.0 < low <= high:
+            raise ValueError(f"damping must be a range above 0, low before high; got {(low, high)}")
+        self.models()  # checks the rest
+
+    def models(self) -> list[Fidelity]:
+        """One model per number of links, with the damping of `equal_bending`."""
+        return [
+            Fidelity(links, self.margin, self.substeps, equal_bending(links))
+            for links in self.links
+        ]
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[IntArray, Array]:
+        """Which of `models` each of n rollouts gets, and its damping in N m s/rad, (n,) each.
+
+        All draws of a rollout come before those of the next one, so that the first rollouts of a
+        batch do not depend on its size.
+        """
+        model, factor = rng.random((n, 2)).T
+        which = (model * len(self.links)).astype(np.int64)
+        low, high = self.damping
+        damping = np.array([equal_bending(links) for links in self.links])
+        return which, damping[which] * low * (high / low) ** factor
+
+
+ANY_STRING = AnyString(links=(10, 14, 20), damping=(0.5, 2.0), margin=0.0015, substeps=2)
+"""The models to learn in, at a time step of 1 ms.
+
+Their links are up to twice as long as the reference's, and their damping from half to twice what
+bends like the authors' string, which nobody has measured. With 0.7 to 3 times of it, one of two
+trials learned a catch that fails below 0.9, where the reference is.
+"""
+TEN_LINKS = Fidelity(links=10, margin=0.0015, substeps=2)
+"""The cheapest model at 1 ms. Some of the catches that are learned in it exist in no other one."""
+REFERENCE = Fidelity(links=20, margin=0.0015, substeps=8, damping=equal_bending(20))
+"""A time step of 0.25 ms: what the others are judged by."""
+FAST = Fidelity(links=10, margin=0.003, substeps=1)
+"""A time step of 2 ms, for tests. Policies learn to exploit its errors."""

@@ -1,0 +1,88 @@
+"""The string of Ball-in-a-Cup: models that are drawn for every rollout."""
+
+import numpy as np
+import pytest
+
+from selfpaced.tasks.ball_in_a_cup import ROBOT, BallInACup
+from selfpaced.tasks.randomisation import undisturbed
+from selfpaced.tasks.string_models import ANY_STRING, AnyString, Fidelity, equal_bending
+
+CHEAP = {"margin": 0.003, "substeps": 1}
+STRINGS = AnyString(links=(8, 10), damping=(0.5, 2.0), **CHEAP)
+
+
+def test_every_number_of_links_is_drawn_as_often_and_damping_fills_its_range():
+    which, damping = ANY_STRING.draw(6000, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(which) / 6000, 1 / 3, atol=0.03)
+    factors = damping / np.array([equal_bending(links) for links in ANY_STRING.links])[which]
+    low, high = ANY_STRING.damping
+    shares = np.log(factors / low) / np.log(high / low)  # uniform from 0 to 1
+    assert 0.0 <= shares.min() < 0.01
+    assert 0.99 < shares.max() <= 1.0
+    np.testing.assert_allclose(shares.mean(), 0.5, atol=0.02)
+
+
+def test_the_first_rollouts_of_a_batch_do_not_depend_on_its_size():
+    few, many = (ANY_STRING.draw(n, np.random.default_rng(3)) for n in (4, 50))
+    for part, whole in zip(few, many, strict=True):
+        np.testing.assert_array_equal(part, whole[:4])
+
+
+def test_a_rollout_equals_one_in_the_model_that_was_drawn():
+    pytest.importorskip("mujoco", reason="needs the extra mujoco")
+    rng = np.random.default_rng(0)
+    contexts, thetas = rng.uniform(0.9, 2.5, (6, 1)), 1.2 * rng.normal(size=(6, 15))
+    together = BallInACup(STRINGS).simulate(contexts, thetas, np.random.default_rng(7))
+    which, damping = STRINGS.draw(6, np.random.default_rng(7))
+    assert set(which) == {0, 1}
+    for row in range(6):
+        alone = BallInACup(Fidelity(STRINGS.links[which[row]], **CHEAP, damping=damping[row]))
+        one = alone.simulate(contexts[[row]], thetas[[row]], rng)
+        np.testing.assert_array_equal(one.balls[0], together.balls[row])
+        assert one.radii[0] == together.radii[row]
+        assert one.touched[0] == together.touched[row]
+
+
+def test_strings_and_worlds_can_both_be_random():
+    pytest.importorskip("mujoco", reason="needs the extra mujoco")
+    contexts, thetas = np.full((4, 1), 1.5), np.zeros((4, 15))
+    task = BallInACup(STRINGS, ROBOT)
+    first, again, other = (
+        task.simulate(contexts, thetas, np.random.default_rng(seed)).balls for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert (first[:, -1] != other[:, -1]).any()
+    assert len(np.unique(first[:, -1, 0])) == 4
+
+
+def test_an_undisturbed_world_is_the_model():
+    worlds = undisturbed(3)
+    positions, velocities = np.random.default_rng(0).normal(size=(2, 3, 5, 7))
+    silent = worlds._replace(noise=np.zeros((3, 5, 7)))
+    for given, received in zip(
+        (positions, velocities), silent.disturbed(positions, velocities, 500.0), strict=True
+    ):
+        np.testing.assert_array_equal(given, received)
+
+
+def test_the_name_of_a_task_tells_its_strings():
+    assert BallInACup(STRINGS).name == (
+        "BallInACup(AnyString(links=(8, 10), damping=(0.5, 2.0), margin=0.003, substeps=1))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"links": ()}, "links must name at least one"),
+        ({"links": (10, 1)}, "links must be .*; got 1"),
+        ({"damping": (2.0, 0.5)}, r"damping must be a range above 0.*got \(2.0, 0.5\)"),
+        ({"damping": (0.0, 0.5)}, "damping must be a range above 0"),
+        ({"damping": (0.1, np.nan)}, "damping must be"),
+        ({"margin": -1.0}, "margin must be at least 0; got -1.0"),
+        ({"substeps": 0}, "substeps must be .*; got 0"),
+    ],
+)
+def test_bad_strings_are_refused_with_a_sentence(changed, message):
+    with pytest.raises(ValueError, match=message):
+        AnyString(**({"links": (10,), "damping": (0.5, 2.0), **CHEAP} | changed))
