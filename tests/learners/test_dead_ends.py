@@ -1,5 +1,7 @@
 """Learning that comes no nearer to the target begins anew, elsewhere, and exactly restorable."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def forked(task=fork):
 
 def test_a_policy_that_took_the_way_that_closes_finds_the_other_one():
     many, one = (
-        train(forked(), SPRL(pacing=Mastery(attempts=attempts)), seed=3, iterations=140)
+        train(forked(), SPRL(pacing=Mastery(attempts=attempts)), seed=3, iterations=240)
         for attempts in (4, 1)
     )
     assert one.success < 0.1
@@ -164,7 +166,9 @@ def test_noise_does_not_hide_mastery_and_does_not_feign_it(noise):
     judge.look(batch(0.0))
     assert not judge.wants_repeats
     first = batch(0.0, 500)
-    judge.mastered(first, first.rewards)  # how the initial policy does
+    expected = nullcontext() if noise < 0.3 else pytest.warns(UserWarning, match="[0-9]+% of the")
+    with expected:
+        judge.mastered(first, first.rewards)  # how the initial policy does
     idle = [judge.mastered(batch(0.0), batch(0.0, 500).rewards) for _ in range(50)]
     assert np.mean(np.array(idle) >= 0.7) <= 0.04
     done = batch(3.0, 500, deviation=0.0)  # all rollouts are as good as can be

@@ -1,5 +1,7 @@
 """How far rollouts on the current contexts are mastered, by successes or by rewards alone."""
 
+import warnings
+
 import numpy as np
 
 from selfpaced.maths.arrays import Array
@@ -10,6 +12,7 @@ FADED = 0.3  # the gain that counts as 1 is at least this share of the largest g
 PAIRS = 50  # repeated rollouts that tell how noisy rewards are
 HIGHER = 1.25  # factor from the variance of noise seen in PAIRS to one that is seldom exceeded
 CERTAIN = 2.0  # standard errors by which noise may have flattered a mean reward
+MOSTLY_NOISE = 0.5  # share of the rewards' variance from which on the user is warned
 
 
 class MasteryJudge:
@@ -63,6 +66,7 @@ class MasteryJudge:
         """The share, from 0 to 1, for the `newest` batch; `buffered` (n,) are all rewards kept."""
         if np.isnan(self.first):
             self.first, self.usual = float(buffered.mean()), float(np.median(buffered))
+            self._warn_of_noise(buffered)
         noise = HIGHER * self._squares / (2 * self._pairs) if self._pairs else 0.0
         gain = _best(buffered, noise) - self.first
         self._largest = max(self._largest, gain)
@@ -75,6 +79,18 @@ class MasteryJudge:
             return 0.0
         sure = newest.rewards.mean() - CERTAIN * np.sqrt(noise / len(newest))
         return float(np.clip((sure - self.first) / scale, 0.0, 1.0))
+
+    def _warn_of_noise(self, rewards: Array) -> None:
+        """Warn, before most rollouts are spent, if there is little to judge mastery by."""
+        noise, variance = self._squares / (2 * max(self._pairs, 1.0)), float(rewards.var())
+        if noise > MOSTLY_NOISE * variance:
+            warnings.warn(
+                f"equal rollouts earn different rewards: {min(1.0, noise / variance):.0%} of the "
+                "rewards' variance is noise. The task reports no successes, so that contexts move "
+                "by rewards alone, which may fail here. Let the task report successes, or give "
+                "SPRL(pacing=Mastery(reward_threshold=...)).",
+                stacklevel=2,
+            )
 
     def state(self) -> State:
         """The state as plain arrays."""
