@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, mean_of_known
 from selfpaced.types import Samples, State
 
 BEST = 0.9  # the quantile of the buffered rewards that counts as the best that can be done
@@ -72,8 +72,9 @@ class MasteryJudge:
         self._largest = max(self._largest, gain)
         if self._threshold is not None:
             return float((newest.rewards >= self._threshold).mean())
-        if not np.isnan(newest.successes).all():
-            return float(np.nanmean(newest.successes))
+        rate = mean_of_known(newest.successes)
+        if not np.isnan(rate):
+            return rate
         scale = max(gain, FADED * self._largest)
         if scale <= 0.0:
             return 0.0
@@ -107,8 +108,19 @@ class MasteryJudge:
 
 def _best(rewards: Array, noise: float) -> float:
     """The best tenth of `rewards` (n,), less what `noise`, a variance, adds to it."""
-    best, mean = float(np.quantile(rewards, BEST)), float(rewards.mean())
+    best = _quantile(rewards, BEST)
     if noise == 0.0:
         return best
+    mean = float(rewards.mean())
     share = max(0.0, 1.0 - noise / float(rewards.var())) if np.ptp(rewards) > 0.0 else 0.0
     return mean + float(np.sqrt(share)) * (best - mean)
+
+
+def _quantile(values: Array, share: float) -> float:
+    """np.quantile of `values` (n,), which spends thirty times as long on its many options."""
+    place = share * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    ordered = np.partition(values, (below, above))
+    low, high = float(ordered[below]), float(ordered[above])
+    return low + (place - below) * (high - low)

@@ -56,11 +56,18 @@ def agreement(contexts: Array, rewards: Array, succeeded: BoolArray) -> float:
         return 1.0
     deviations = contexts.std(axis=0)
     deviations[deviations == 0.0] = 1.0
-    white = contexts / deviations / BANDWIDTH
-    apart = ((white[won, None] - white[None, lost]) ** 2).sum(axis=-1)
-    near = np.exp(-0.5 * (apart - apart.min()))  # the nearest pair counts, however far it is
-    gaps = rewards[won, None] - rewards[None, lost]
-    return float((near * (0.5 + 0.5 * np.sign(gaps))).sum() / near.sum())
+    white = (contexts - contexts.mean(axis=0)) / deviations / BANDWIDTH
+    # log K_ij = c_i c_j - |c_i|^2 / 2 - |c_j|^2 / 2 is one product of two matrices.
+    halves, ones = -0.5 * (white**2).sum(axis=1), np.ones(len(white))
+    near = np.column_stack([white, halves, ones])[won] @ (
+        np.column_stack([white, ones, halves])[lost].T
+    )
+    near -= near.max()  # the nearest pair counts, however far it is
+    np.exp(near, out=near)
+    earned_more = np.sign(rewards[won, None] - rewards[None, lost])
+    earned_more += 1.0
+    earned_more *= near
+    return float(0.5 * earned_more.sum() / near.sum())
 
 
 def ranks(values: Array) -> Array:
