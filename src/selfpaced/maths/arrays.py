@@ -186,22 +186,22 @@ def cholesky(matrix: Array) -> Array:
     return np.asarray(np.linalg.cholesky(matrix), dtype=float)
 
 
-def is_positive_definite(matrix: Array) -> bool:
-    """True if the symmetric `matrix` is finite and has a Cholesky factor."""
+def factor_of(matrix: Array) -> Array | None:
+    """As `cholesky`, of a symmetric `matrix`; None if it is not finite or not positive definite."""
     try:
-        cholesky(matrix)
+        chol = cholesky(matrix)
     except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(matrix).all())
+        return None
+    return chol if np.isfinite(matrix).all() else None
 
 
-def solve_lower(chol: Array, right: Array) -> Array:
-    """chol^-1 right, for a lower triangular `chol`.
+def solve_lower(chol: Array, right: Array, *, overwrite: bool = False) -> Array:
+    """chol^-1 right, for a lower triangular `chol`; `right` may be lost if it says `overwrite`.
 
     LAPACK is called directly: for systems this small, SciPy's own checks would take most of the
     time.
     """
-    solution, info = scipy.linalg.lapack.dtrtrs(chol, right, lower=1)
+    solution, info = scipy.linalg.lapack.dtrtrs(chol, right, lower=1, overwrite_b=overwrite)
     if info:
         raise np.linalg.LinAlgError("singular triangular matrix")
     return solution

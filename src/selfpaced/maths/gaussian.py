@@ -36,6 +36,14 @@ class Gaussian(ComparedByFields):
         object.__setattr__(self, "covariance", frozen(matrix))
         object.__setattr__(self, "chol", frozen(chol))
 
+    @classmethod
+    def trusted(cls, mean: Array, covariance: Array, chol: Array) -> "Gaussian":
+        """The Gaussian with these fields, which are not checked; `chol` is that of `covariance`."""
+        gaussian = object.__new__(cls)
+        for name, value in (("mean", mean), ("covariance", covariance), ("chol", chol)):
+            object.__setattr__(gaussian, name, frozen(value))
+        return gaussian
+
     def __repr__(self) -> str:
         return f"Gaussian(mean={self.mean.tolist()}, covariance={self.covariance.tolist()})"
 

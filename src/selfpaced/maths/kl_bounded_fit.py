@@ -42,14 +42,16 @@ policy and once for the contexts, and then every eta costs little. Directions of
 contexts do not span make the printed inverse singular; the fit leaves them as they were.
 """
 
+import functools
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array, cholesky, is_positive_definite, solve_lower
-from selfpaced.maths.bisection import largest_that_holds
+from selfpaced.maths.arrays import Array, cholesky, factor_of, solve_lower
+from selfpaced.maths.bisection import largest_root
 from selfpaced.maths.gaussian import Gaussian, log_det
 from selfpaced.maths.policy import LinearGaussianPolicy
 
@@ -198,11 +200,12 @@ def moved_back_until_entropy(
     white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
     gains = np.maximum(np.linalg.eigvalsh(white), 1e-16) - 1.0  # rounding can make them negative
     least = 2 * (floor - old.entropy)
-    t = largest_that_holds(lambda t: np.log1p(t * gains).sum() >= least, HALVINGS)
+    t = largest_root(lambda t: float(np.log1p(t * gains).sum()) - least, HALVINGS)
     covariance = t * new.covariance + (1.0 - t) * old.covariance
-    if not is_positive_definite(covariance):
-        covariance = old.covariance
-    return LinearGaussianPolicy(new.features, new.A, covariance)
+    chol = factor_of(covariance)
+    if chol is None:
+        covariance, chol = old.covariance, old.chol
+    return LinearGaussianPolicy.trusted(new.features, new.A, covariance, chol)
 
 
 def _directions(features: Array) -> Array:
@@ -241,8 +244,11 @@ class _Regression:
 
     @staticmethod
     def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "_Regression":
-        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance."""
-        white = solve_lower(chol, residuals.T)  # (d, N)
+        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance.
+
+        It overwrites `residuals`.
+        """
+        white = solve_lower(chol, residuals.T, overwrite=True)  # (d, N)
         basis = _directions(features)
         seen = basis @ features.T  # (m, N)
         s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
@@ -254,19 +260,24 @@ class _Regression:
     def solution(self, eta: float) -> _Solution:
         """Delta A and S_y for this `eta`. A direction in which no sample has weight stays."""
         d = len(self.R)
-        identity = np.eye(d)
         delta = self.C / np.maximum(self.s + eta, 1e-300)
-        covariance = (self.R + eta * identity - delta @ self.C.T) / (1.0 + eta)
-        covariance = (covariance + covariance.T) / 2
-        if not np.isfinite(covariance).all():
-            return _Solution(delta, covariance, np.inf)
+        covariance = self.R.copy()
+        covariance.reshape(-1)[:: d + 1] += eta
+        covariance -= delta @ self.C.T
+        covariance /= 1.0 + eta
+        covariance = covariance + covariance.T
+        covariance /= 2
         try:
             chol = cholesky(covariance)
         except np.linalg.LinAlgError:
             return _Solution(delta, covariance, np.inf)
-        white = solve_lower(chol, np.concatenate([identity, delta], axis=1))
-        kl = 0.5 * (float(np.sum(white**2)) - d) + log_det(chol)
-        return _Solution(delta, covariance, kl)
+        beside = np.zeros((d, d + delta.shape[1]), order="F")  # [I, Delta A]
+        beside.reshape(-1, order="F")[: d * d : d + 1] = 1.0
+        beside[:, d:] = delta
+        white = solve_lower(chol, beside, overwrite=True)
+        white *= white
+        kl = 0.5 * (float(white.sum()) - d) + log_det(chol)
+        return _Solution(delta, covariance, np.inf if math.isnan(kl) else kl)
 
 
 def _policy_part(
@@ -274,7 +285,9 @@ def _policy_part(
 ) -> _Regression:
     """The regression of `thetas` on the policy's features."""
     features = policy.features(contexts)
-    return _Regression.of(thetas - features @ policy.A.T, policy.chol, features, weights)
+    residuals = features @ policy.A.T
+    np.subtract(thetas, residuals, out=residuals)
+    return _Regression.of(residuals, policy.chol, features, weights)
 
 
 def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> _Regression:
@@ -296,6 +309,7 @@ def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] |
     if sum(solution.kl for solution in at_zero) <= epsilon:
         return at_zero
 
+    @functools.cache  # the ends of the bracket are asked for again
     def solutions(log_eta: float) -> list[_Solution]:
         return [part.solution(float(np.exp(log_eta))) for part in parts]
 
@@ -322,26 +336,28 @@ def _policy_from(
     policy: LinearGaussianPolicy, part: _Regression, solution: _Solution
 ) -> LinearGaussianPolicy | None:
     """The fitted policy; None if its covariance is singular."""
-    covariance = _unwhitened(solution.covariance, policy.chol)
-    if covariance is None:
+    matrices = _unwhitened(solution.covariance, policy.chol)
+    if matrices is None:
         return None
     A = policy.A + policy.chol @ solution.delta @ part.to_features
-    return LinearGaussianPolicy(policy.features, A, covariance)
+    return LinearGaussianPolicy.trusted(policy.features, A, *matrices)
 
 
 def _gaussian_from(old: Gaussian, part: _Regression, solution: _Solution) -> Gaussian | None:
     """The fitted Gaussian; None if its covariance is singular."""
-    covariance = _unwhitened(solution.covariance, old.chol)
-    if covariance is None:
+    matrices = _unwhitened(solution.covariance, old.chol)
+    if matrices is None:
         return None
-    return Gaussian(old.mean + (old.chol @ solution.delta @ part.to_features)[:, 0], covariance)
+    mean = old.mean + (old.chol @ solution.delta @ part.to_features)[:, 0]
+    return Gaussian.trusted(mean, *matrices)
 
 
-def _unwhitened(white: Array, chol: Array) -> Array | None:
-    """chol white chol^T, or None if rounding has made it singular.
+def _unwhitened(white: Array, chol: Array) -> tuple[Array, Array] | None:
+    """chol white chol^T and its Cholesky factor, or None if rounding has made it singular.
 
     `white` itself is far from singular, since KL(old || new) is finite within the bound.
     """
     covariance = chol @ white @ chol.T
     covariance = (covariance + covariance.T) / 2
-    return covariance if is_positive_definite(covariance) else None
+    factor = factor_of(covariance)
+    return None if factor is None else (covariance, factor)

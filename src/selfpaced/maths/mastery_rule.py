@@ -31,6 +31,7 @@ from the first of them back to the search (`maths/trail.py`).
 For targets that are not Gaussian the same decisions move particles: `maths/particle_rule.py`.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,11 +43,11 @@ from selfpaced.maths.arrays import (
     check_number,
     check_positive,
     check_share,
-    cholesky,
+    solve_lower,
 )
-from selfpaced.maths.bisection import largest_that_holds
+from selfpaced.maths.bisection import largest_root
 from selfpaced.maths.box import Box
-from selfpaced.maths.gaussian import Gaussian, kl_of, with_variance_floor
+from selfpaced.maths.gaussian import Gaussian, with_variance_floor
 from selfpaced.maths.trail import Trail
 
 Move = Literal["search", "on", "stay", "back"]
@@ -237,7 +238,9 @@ class ContextMover:
 
 def blend(one: Gaussian, other: Gaussian, share: float) -> Gaussian:
     """The Gaussian proportional to one^(1 - share) other^share: precisions add up."""
-    return Gaussian(*_Blends(one, other).at(share))
+    P, Q = (1 - share) * _inverse(one.covariance), share * _inverse(other.covariance)
+    covariance = _inverse(P + Q)
+    return Gaussian(covariance @ (P @ one.mean + Q @ other.mean), covariance)
 
 
 def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
@@ -247,27 +250,21 @@ def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
     """
     if aim.kl(old) <= epsilon:
         return aim
-    blends = _Blends(old, aim)
+    # In the coordinates in which `old` has the identity as its covariance and that of `aim` is
+    # diagonal, the KL of a blend is a sum over dimensions.
+    axes, deviations, _ = np.linalg.svd(solve_lower(old.chol, aim.chol))
+    precisions = (deviations**-2).tolist()
+    apart = (axes.T @ solve_lower(old.chol, aim.mean - old.mean)).tolist()
 
-    def holds(share: float) -> bool:
-        mean, covariance = blends.at(share)
-        return kl_of(mean, cholesky(covariance), old.mean, old.chol) <= epsilon
+    def room(share: float) -> float:
+        twice_kl = 0.0
+        for precision, distance in zip(precisions, apart, strict=True):
+            variance = 1.0 / (1.0 + share * (precision - 1.0))
+            shift = share * precision * variance * distance
+            twice_kl += variance - 1.0 - math.log(variance) + shift * shift
+        return epsilon - 0.5 * twice_kl
 
-    return Gaussian(*blends.at(largest_that_holds(holds, HALVINGS)))  # the KL grows with the share
-
-
-class _Blends:
-    """All blends of two Gaussians, whose precisions are computed once."""
-
-    def __init__(self, one: Gaussian, other: Gaussian) -> None:
-        self._means = one.mean, other.mean
-        self._precisions = _inverse(one.covariance), _inverse(other.covariance)
-
-    def at(self, share: float) -> tuple[Array, Array]:
-        """Mean and covariance of the blend with this `share` of the second."""
-        P, Q = (1 - share) * self._precisions[0], share * self._precisions[1]
-        covariance = _inverse(P + Q)
-        return covariance @ (P @ self._means[0] + Q @ self._means[1]), covariance
+    return blend(old, aim, largest_root(room, HALVINGS))  # the KL grows with the share
 
 
 def _inverse(matrix: Array) -> Array:

@@ -65,6 +65,17 @@ class LinearGaussianPolicy:
         object.__setattr__(self, "covariance", frozen(matrix))
         object.__setattr__(self, "chol", frozen(chol))
 
+    @classmethod
+    def trusted(
+        cls, features: Features, A: Array, covariance: Array, chol: Array
+    ) -> "LinearGaussianPolicy":
+        """The policy with these fields, which are not checked; `chol` is that of `covariance`."""
+        policy = object.__new__(cls)
+        object.__setattr__(policy, "features", features)
+        for name, value in (("A", A), ("covariance", covariance), ("chol", chol)):
+            object.__setattr__(policy, name, frozen(value))
+        return policy
+
     def __repr__(self) -> str:
         return (
             f"LinearGaussianPolicy({self.features.inputs} context dimensions, "
@@ -102,8 +113,14 @@ class LinearGaussianPolicy:
     def mean_kl(self, other: "LinearGaussianPolicy", contexts: Array) -> float:
         """The mean over `contexts` (n, d_c) of KL(self(. | c) || other(. | c)), in nats."""
         spread = solve_lower(other.chol, self.chol)
-        apart = solve_lower(other.chol, (other.mean(contexts) - self.mean(contexts)).T)
-        squares = float((spread**2).sum() + (apart**2).sum(axis=0).mean())
+        if other.features is self.features:  # then the means differ by (A' - A) phi(c)
+            phi = self.features(contexts)
+            apart = solve_lower(other.chol, other.A - self.A)
+            apart_squared = float(((apart @ (phi.T @ phi)) * apart).sum()) / len(phi)
+        else:
+            apart = solve_lower(other.chol, (other.mean(contexts) - self.mean(contexts)).T)
+            apart_squared = float((apart**2).sum(axis=0).mean())
+        squares = float((spread**2).sum()) + apart_squared
         return 0.5 * (squares - self.dimension) + log_det(other.chol) - log_det(self.chol)
 
     @property
