@@ -79,6 +79,8 @@ class Buffer:
 
 def _together(batches: list[Samples]) -> Samples:
     """`batches` as one."""
+    if len(batches) == 1:
+        return batches[0]
     return Samples(
         contexts=np.concatenate([batch.contexts for batch in batches]),
         thetas=np.concatenate([batch.thetas for batch in batches]),

@@ -129,9 +129,10 @@ class ContextMover:
         narrows: bool = False,
     ) -> None:
         self._rule, self._target, self._narrows = rule, target, narrows
-        self._box_width = box.width
+        self._box_width, self._width = box.width, np.nan
         self._set_width(rule.least_deviation)
         self.contexts = self._start = start
+        self._measured = target, 0.0  # the contexts whose KL to the target is known, and the KL
         self._mastered: Gaussian | None = None  # q*: the last contexts that were mastered
         self._trail = Trail()  # all contexts that were mastered, if the rule retreats
         self._arrived = False  # True once at the wide target; then the aim is the target itself
@@ -142,7 +143,9 @@ class ContextMover:
     @property
     def kl_to_target(self) -> float:
         """KL of the contexts to the target, in nats."""
-        return self.contexts.kl(self._target)
+        if self._measured[0] is not self.contexts:
+            self._measured = self.contexts, self.contexts.kl(self._target)
+        return self._measured[1]
 
     def far(self, until_kl: float) -> bool:
         """True while the KL of the contexts to the target is at least `until_kl` nats."""
@@ -183,6 +186,8 @@ class ContextMover:
 
     def _set_width(self, width: float) -> None:
         """Contexts on their way have at least this deviation, as a share of the box's width."""
+        if width == self._width:
+            return
         self._width = width
         self._wide_target = with_variance_floor(self._target, (width * self._box_width) ** 2)
 

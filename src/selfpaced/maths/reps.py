@@ -227,8 +227,10 @@ def minimise(dual: Dual, start: Array, floor: float = ETA_FLOOR) -> Minimum:
     # Features that are about 0 for every sample, all contexts being far from their centres, are
     # left out: nothing but the ridge determines their v, which is therefore 0.
     k = len(dual.terms)
-    sizes = np.maximum(dual.features.max(axis=0), -dual.features.min(axis=0))
-    seen = (sizes > UNSEEN) | (np.abs(dual.linear[k:]) > UNSEEN)
+    seen = np.abs(dual.linear[k:]) > UNSEEN
+    if not seen.all():
+        rest = dual.features[:, ~seen]
+        seen[~seen] = np.maximum(rest.max(axis=0), -rest.min(axis=0)) > UNSEEN
     if seen.all():
         return _minimum_in_all_features(dual, start, floor)
     kept = np.concatenate([np.ones(k, dtype=bool), seen])
