@@ -113,4 +113,4 @@ def normal_entropy(chol: Array) -> float:
 
 def log_det(chol: Array) -> float:
     """log det chol for a triangular `chol`: half the log-determinant of chol chol^T."""
-    return float(np.log(chol.diagonal()).sum())
+    return float(np.add.reduce(np.log(chol.diagonal())))

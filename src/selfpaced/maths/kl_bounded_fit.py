@@ -200,7 +200,7 @@ def moved_back_until_entropy(
     white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
     gains = np.maximum(np.linalg.eigvalsh(white), 1e-16) - 1.0  # rounding can make them negative
     least = 2 * (floor - old.entropy)
-    t = largest_root(lambda t: float(np.log1p(t * gains).sum()) - least, HALVINGS)
+    t = largest_root(lambda t: float(np.add.reduce(np.log1p(t * gains))) - least, HALVINGS)
     covariance = t * new.covariance + (1.0 - t) * old.covariance
     chol = factor_of(covariance)
     if chol is None:
@@ -276,7 +276,7 @@ class _Regression:
         beside[:, d:] = delta
         white = solve_lower(chol, beside, overwrite=True)
         white *= white
-        kl = 0.5 * (float(white.sum()) - d) + log_det(chol)
+        kl = 0.5 * (float(np.add.reduce(white, axis=None)) - d) + log_det(chol)
         return _Solution(delta, covariance, np.inf if math.isnan(kl) else kl)
 
 

@@ -56,7 +56,7 @@ def _weights_and_kl(below: Array, eta: float) -> tuple[Array, float, float]:
     """For x = top + `below` (N,): the weights, log(1/N sum_i exp(below_i / eta)) and the KL."""
     shifted = below / eta
     weights = np.exp(shifted)
-    total = float(weights.sum())
+    total = float(np.add.reduce(weights))
     weights /= total
     log_mean = float(np.log(total / len(below)))
     return weights, log_mean, max(float(weights @ shifted) - log_mean, 0.0)
@@ -140,7 +140,8 @@ class Dual:
         value = self.linear @ z + self.ridge * (v @ v) + sum(m.value for m in maxima)
         pull = sum(t.sign * m.weights for t, m in zip(self.terms, maxima, strict=True))
         gradient = self.linear.copy()
-        gradient[:k] -= [m.kl for m in maxima]
+        for i, maximum in enumerate(maxima):
+            gradient[i] -= maximum.kl
         gradient[k:] += 2 * self.ridge * v + self.features.T @ pull
 
         def hessian() -> Array:
@@ -266,8 +267,8 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     z = start.copy()
     z[:k] = np.maximum(z[:k], floor)
     point = dual(z)
-    projected, steps = _projected(point.gradient, z, k, floor), 0
-    while np.abs(projected).max() > TOLERANCE and steps < max_steps:
+    largest, steps = _largest_slope(point.gradient, z, k, floor), 0
+    while largest > TOLERANCE and steps < max_steps:
         steps += 1
         hessian = point.hessian()
         # Where one sample has all the weight the curvature in eta is 0 and the step would be
@@ -293,8 +294,7 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
         if moved is None:
             break  # rounding hides any further progress
         z, point = moved
-        projected = _projected(point.gradient, z, k, floor)
-    largest = float(np.abs(projected).max())
+        largest = _largest_slope(point.gradient, z, k, floor)
     return Minimum(
         z=z,
         maxima=point.maxima,
@@ -304,11 +304,13 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     )
 
 
-def _projected(gradient: Array, z: Array, k: int, floor: float) -> Array:
-    """The gradient, with 0 for each of the k etas that it pushes against the floor."""
-    projected = gradient.copy()
-    projected[:k] = np.where(z[:k] <= floor, np.minimum(gradient[:k], 0.0), gradient[:k])
-    return projected
+def _largest_slope(gradient: Array, z: Array, k: int, floor: float) -> float:
+    """Largest absolute entry of the gradient, except for etas that it pushes against the floor."""
+    slopes = np.abs(gradient)
+    for i in range(k):
+        if z[i] <= floor and gradient[i] > 0.0:
+            slopes[i] = 0.0
+    return float(slopes.max())
 
 
 def _newton_direction(hessian: Array, gradient: Array, held: list[int]) -> Array:
