@@ -36,21 +36,27 @@ class ContextsInFlight:
         if len(ids) == 0:
             return
         self._grow_to(int(ids.max()) + 1)
-        behind = self._counts[ids] + _repeats_before(ids)
+        distinct = _distinct(ids)
+        behind = self._counts[ids]
+        if not distinct:
+            behind += _repeats_before(ids)
         while behind.max() >= self._contexts.shape[1]:
             self._add_places()
         places = (self._first[ids] + behind) % self._contexts.shape[1]
         self._contexts[ids, places] = contexts
-        _add(self._counts, ids, 1)
+        if distinct:
+            self._counts[ids] += 1
+        else:
+            np.add.at(self._counts, ids, 1)
 
     def has_each(self, ids: IntArray) -> bool:
         """True if no environment occurs twice in `ids` (k,) and all have a context in flight.
 
         This is the rule, and quick to tell. If it is False, `counts` says more.
         """
-        if not _distinct(ids) or (len(ids) and ids.max() >= len(self._counts)):
+        if not _distinct(ids) or max(ids.tolist(), default=-1) >= len(self._counts):
             return False
-        return bool((self._counts[ids] > 0).all())
+        return bool(self._counts[ids].all())
 
     def counts(self, ids: IntArray) -> IntArray:
         """(k,): contexts in flight of each of the environments `ids` (k,)."""
@@ -64,14 +70,21 @@ class ContextsInFlight:
 
         An environment that occurs twice yields its two oldest, in order. Each must have as many.
         """
-        places = (self._first[ids] + _repeats_before(ids)) % self._contexts.shape[1]
+        places = self._first[ids]
+        if not _distinct(ids):
+            places = (places + _repeats_before(ids)) % self._contexts.shape[1]
         return self._contexts[ids, places]
 
     def drop_oldest(self, ids: IntArray) -> None:
         """Forget the contexts that `oldest(ids)` returns."""
-        _add(self._counts, ids, -1)
-        _add(self._first, ids, 1)
-        self._first %= self._contexts.shape[1]
+        places = self._contexts.shape[1]
+        if _distinct(ids):
+            self._counts[ids] -= 1
+            self._first[ids] = (self._first[ids] + 1) % places
+        else:
+            np.add.at(self._counts, ids, -1)
+            np.add.at(self._first, ids, 1)
+            self._first %= places
 
     def drop_until(self, environment: int, context: Array) -> None:
         """Forget the contexts of one environment up to `context` (d,); none if it has not got it.
@@ -113,18 +126,8 @@ def _distinct(ids: IntArray) -> bool:
     return len(ids) < FEW and len(set(ids.tolist())) == len(ids)
 
 
-def _add(values: IntArray, ids: IntArray, change: int) -> None:
-    """Add `change` to an entry of `values` for each of the `ids` (k,), which may repeat."""
-    if _distinct(ids):
-        values[ids] += change
-    else:
-        np.add.at(values, ids, change)
-
-
 def _repeats_before(ids: IntArray) -> IntArray:
     """(k,): how often each entry of `ids` (k,) has occurred before."""
-    if _distinct(ids):
-        return np.zeros(len(ids), dtype=np.int64)
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

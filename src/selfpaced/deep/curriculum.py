@@ -169,9 +169,8 @@ class Curriculum:
         """
         ids = checked_ids(environment_ids)
         values = checked_column("returns", returns, len(ids))
-        solved = np.full(len(ids), np.nan)
-        if successes is not None:
-            solved = checked_column("successes", successes, len(ids))
+        told = np.full(len(ids), np.nan) if successes is None else successes
+        solved = checked_column("successes", told, len(ids))
         played = self._played(ids) if contexts is None else np.array(contexts, dtype=float)
         if not np.isfinite(values).all():
             bad = np.flatnonzero(~np.isfinite(values))
@@ -260,9 +259,9 @@ class Curriculum:
         if self.episodes // self._record_every <= self._records:
             return
         self._records = self.episodes // self._record_every
-        found, self._ended = joined(self._ended), []
+        ended, self._ended = self._ended, []
         if self._record is not None:
-            self._record({"iteration": self._records, **self._described(found)})
+            self._record({"iteration": self._records, **self._described(joined(ended))})
 
     def _described(self, episodes: Episodes) -> dict[str, Any]:
         """Rewards, successes and contexts since the last record."""

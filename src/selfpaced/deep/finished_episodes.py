@@ -9,6 +9,7 @@ from selfpaced.maths.arrays import Array, IntArray
 
 MOST_ENVIRONMENTS = 10_000_000
 """Environments are numbered from 0; a larger number than this is taken for a mistake."""
+FEW = 100  # environments
 
 
 class Episodes(NamedTuple):
@@ -39,7 +40,9 @@ def checked_ids(environment_ids: Any) -> IntArray:
             f"environment_ids must be whole numbers (k,), one per episode (of a mask, the indices: "
             f"np.flatnonzero(mask)); got {ids.dtype} of shape {ids.shape}"
         )
-    least, most = ids.min(), ids.max()
+    # Of few numbers, Python's functions are quicker, which matters to loops that end few episodes.
+    few = ids.tolist() if ids.size < FEW else (ids.min(), ids.max())
+    least, most = min(few), max(few)
     if least < 0 or most >= MOST_ENVIRONMENTS:
         raise ValueError(
             f"environment_ids must be numbers of environments from 0 to {MOST_ENVIRONMENTS - 1}; "

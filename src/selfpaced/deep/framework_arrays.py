@@ -14,6 +14,8 @@ def as_numpy(values: Any) -> AnyArray:
 
     Tensors of torch may be on any device and need gradients.
     """
+    if type(values) is np.ndarray:
+        return values
     return np.asarray(values.detach().cpu() if _is_tensor(values) else values)
 
 
@@ -22,11 +24,13 @@ def in_the_framework_of(like: Any, values: Array) -> Any:
 
     Frameworks other than NumPy get their own default precision, which is single.
     """
+    if isinstance(like, np.ndarray | np.generic):
+        return values
     if _is_tensor(like):
         import torch
 
         return torch.as_tensor(values, dtype=torch.get_default_dtype(), device=like.device)
-    if isinstance(like, np.ndarray | np.generic) or not hasattr(like, "__array_namespace__"):
+    if not hasattr(like, "__array_namespace__"):
         return values
     return like.__array_namespace__().asarray(values, device=like.device)  # JAX, CuPy and others
 
