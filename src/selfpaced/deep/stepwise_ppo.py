@@ -146,11 +146,13 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
     def advance(self) -> dict[str, Any]:
         """One update; return what to record of it."""
         self._episodes.forget_finished()
-        with one_blas_thread():
+        with (
+            one_blas_thread()
+        ):  # also for the record: other threads would spin for a while after it
             metrics = self._improve(*self._collected())
-        self._updates += 1
-        counts = {"entropy": self.policy.entropy, "updates": self._updates}
-        return {**self._record(), **counts, **metrics}
+            self._updates += 1
+            counts = {"entropy": self.policy.entropy, "updates": self._updates}
+            return {**self._record(), **counts, **metrics}
 
     def _values(self, observations: Floats) -> Floats:
         """(n,): the value function V at `observations` (n, o)."""

@@ -102,13 +102,13 @@ class StepwiseSACTraining(StepwiseTraining[StepwiseTask]):
                 self._move()
                 if self._steps > self._config.random_steps:
                     losses = self._improve()
-        return {
-            **self._record(),
-            "updates": self._learner.steps,
-            "temperature": losses.temperature,
-            "critic_loss": losses.critic,
-            "actor_loss": losses.actor,
-        }
+            return {
+                **self._record(),
+                "updates": self._learner.steps,
+                "temperature": losses.temperature,
+                "critic_loss": losses.critic,
+                "actor_loss": losses.actor,
+            }
 
     def _move(self) -> None:
         """One step of every environment, into the replay buffer."""
