@@ -245,3 +245,18 @@ def test_the_first_box_of_adr_lies_inside_whatever_rounding_does():
         low = rng.normal(size=2) * 10
         box = Box(low, low + rng.random(2))
         assert box.contains(ADR(first_width=1.0).start(box, TARGET).ask(20, rng)).all()
+
+
+@pytest.mark.parametrize("bandwidth", [0.2, 0.06, 0.02, 1e-3])
+def test_currot_estimates_kernel_means_and_the_nearest_value_far_from_all_episodes(bandwidth):
+    rng = np.random.default_rng(0)
+    teacher = CurrOT(bandwidth=bandwidth).start(
+        Box([0, 0], [1, 1]), Gaussian([0.9, 0.9], np.eye(2))
+    )
+    contexts, places = 0.4 * rng.random((60, 2)), rng.random((40, 2))
+    values = rng.random(60)
+    teacher.tell(contexts, rewards=np.zeros(60), successes=values)
+    squares = ((places[:, None] - contexts) ** 2).sum(axis=2)
+    logs = -(squares - squares.min(axis=1, keepdims=True)) / (4 * bandwidth**2)
+    expected = np.exp(logs) @ values / np.exp(logs).sum(axis=1)
+    np.testing.assert_allclose(teacher.estimate(places), expected, rtol=1e-6)

@@ -11,7 +11,7 @@ import numpy as np
 
 from selfpaced.maths.arrays import Array, check_at_least, check_kind, check_positive
 from selfpaced.maths.box import Box
-from selfpaced.maths.transport import cheapest
+from selfpaced.maths.transport import quick_matching
 from selfpaced.targets.target import Target, checked_place, samples_in
 from selfpaced.teachers.episodes import (
     JudgedBy,
@@ -26,6 +26,7 @@ from selfpaced.teachers.retreat import Retreat
 from selfpaced.teachers.started_teacher import StartedTeacher
 from selfpaced.types import State, part_of, prefixed
 
+LARGEST_SQUARE = 400.0  # |x|^2 and |y|^2 up to which exp(x y - |y|^2 / 2) is far above 1e-308
 AT_ONCE = 3  # places beside a particle whose values are estimated together, the nearest first
 
 
@@ -120,7 +121,7 @@ class CurrOTTeacher(StartedTeacher):
             if self._found is not None:
                 self._found.add(recent)
             self._since_update = 0
-            if not self._retreated(float(recent.mean())):
+            if not self._retreated(recent):
                 self._update(rng)
         if len(self._particles) == 0:
             return self._box.uniform(n, rng)
@@ -145,15 +146,22 @@ class CurrOTTeacher(StartedTeacher):
 
     def estimate(self, places: Array) -> Array:
         """(n,): estimated values of `places` (n, d) in the unit cube (Nadaraya-Watson)."""
-        known = self._episodes.contexts
-        variance = (self._config.bandwidth * self._root) ** 2
-        # The exponents -|x - y|^2 / (2 variance), but for |x|^2, which drops out: they are relative
-        # to the largest one. So far from all episodes the nearest one decides, and not 0 / 0.
-        kernel = places @ (known.T / variance)
-        kernel -= (known**2).sum(axis=1) / (2 * variance)
-        kernel -= kernel.max(axis=1, keepdims=True)
-        np.exp(kernel, out=kernel)
-        return kernel @ self._episodes.values / kernel.sum(axis=1)
+        values, deviation = self._episodes.values, self._config.bandwidth * self._root
+        # From the centre of the cube, in standard deviations of the kernel.
+        x, y = (places - 0.5) / deviation, (self._episodes.contexts - 0.5) / deviation
+        squares = (y * y).sum(axis=1)
+        exponents = x @ y.T
+        # The kernel exp(-|x - y|^2 / 2) is exp(x y) times a factor of y, and one of x, which drops
+        # out. Where these may be too large or too small for floats, exponents are taken relative to
+        # the largest one. So far from all episodes the nearest one decides, and not 0 / 0.
+        if max(squares.max(), (x * x).sum(axis=1).max()) < LARGEST_SQUARE:
+            weights = np.exp(-0.5 * squares)
+        else:
+            exponents -= 0.5 * squares
+            exponents -= exponents.max(axis=1, keepdims=True)
+            weights = np.ones_like(squares)
+        kernel = np.exp(exponents, out=exponents)
+        return kernel @ (weights * values) / (kernel @ weights)
 
     @property
     def _threshold(self) -> float:
@@ -162,11 +170,14 @@ class CurrOTTeacher(StartedTeacher):
         assert threshold is not None
         return threshold
 
-    def _retreated(self, value: float) -> bool:
-        """Go back if success is lost; True if the particles were replaced by earlier ones."""
+    def _retreated(self, recent: Array) -> bool:
+        """Go back if success is lost; True if the particles were replaced by earlier ones.
+
+        `recent`: values (n,) of the episodes since the last update.
+        """
         if self._retreat is None or len(self._particles) == 0:
             return False
-        found = self._retreat.back_to(value, self._threshold, self._particles)
+        found = self._retreat.back_to(float(recent.mean()), self._threshold, self._particles)
         if found is None:
             return False
         # Without particles contexts are drawn from the whole space, as in the beginning.
@@ -183,26 +194,35 @@ class CurrOTTeacher(StartedTeacher):
             starts = self._episodes.contexts[values >= threshold]
             self._particles = starts[rng.integers(len(starts), size=config.particles)]
         aims = self._box.embed(samples_in(self._target, config.particles, rng, self._box))
-        aims = aims[cheapest(_squared_distances(self._particles, aims))]
-        moved, others = self._candidates(aims, rng)
-        # No candidate is nearer to the aim than the straight step. Where that is mastered, which
-        # is the rule, the values of the others need not be estimated.
+        aims = aims[quick_matching(self._particles, aims)]
+        moved = self._step(self._particles, aims)
+        shape = (config.candidates, *self._particles.shape)
+        directions, chances = rng.standard_normal(shape), rng.random((*shape[:2], 1))
+        # No random place is nearer to the aim than the straight step. Where that is mastered, which
+        # is the rule, the random ones are not needed.
         held = np.flatnonzero(self.estimate(moved) < threshold)
         if held.size:
-            moved[held] = self._beside(self._particles[held], others[:, held], aims[held])
+            particles = self._particles[held]
+            others = self._around(particles, directions[:, held], chances[:, held])
+            moved[held] = self._beside(particles, others, aims[held])
         self._particles = moved
 
-    def _candidates(self, aims: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Straight steps of the particles to their aims (n, d), and random places (k, n, d)."""
+    def _step(self, places: Array, aims: Array) -> Array:
+        """`places` (n, e), each nearer to its aim (n, e), by the length of a step at most."""
+        offset = aims - places
+        length = np.sqrt((offset * offset).sum(axis=1, keepdims=True))
         reach = self._config.radius * self._root
-        offset = aims - self._particles
-        length = np.linalg.norm(offset, axis=1, keepdims=True)
-        straight = self._particles + offset * np.minimum(1.0, reach / np.maximum(length, 1e-300))
-        shape = (self._config.candidates, *self._particles.shape)
-        directions = rng.standard_normal(shape)
-        directions /= np.linalg.norm(directions, axis=2, keepdims=True)
-        shares = rng.random((*shape[:2], 1)) ** (1.0 / self._box.embedded)  # uniform in the ball
-        return straight, np.clip(self._particles + reach * shares * directions, 0.0, 1.0)
+        return places + offset * np.minimum(1.0, reach / np.maximum(length, 1e-300))
+
+    def _around(self, particles: Array, directions: Array, chances: Array) -> Array:
+        """(k, n, e): random places within a step of the `particles` (n, e), uniform in a ball.
+
+        `directions` (k, n, e): standard normal; `chances` (k, n, 1): uniform in [0, 1).
+        """
+        reach = self._config.radius * self._root
+        directions = directions / np.linalg.norm(directions, axis=2, keepdims=True)
+        shares = chances ** (1.0 / self._box.embedded)
+        return np.clip(particles + reach * shares * directions, 0.0, 1.0)
 
     def _beside(self, particles: Array, others: Array, aims: Array) -> Array:
         """(n, d): the mastered place that is nearest to each aim, or a step back to mastered ones.
@@ -232,10 +252,7 @@ class CurrOTTeacher(StartedTeacher):
         if len(mastered) == 0:
             return places
         nearest = mastered[((places[:, None] - mastered) ** 2).sum(axis=2).argmin(axis=1)]
-        offset = nearest - places
-        length = np.linalg.norm(offset, axis=1, keepdims=True)
-        reach = self._config.radius * self._root
-        return places + offset * np.minimum(1.0, reach / np.maximum(length, 1e-300))
+        return self._step(places, nearest)
 
     def state(self) -> State:
         """Everything that later contexts depend on, as plain arrays."""
@@ -259,15 +276,3 @@ class CurrOTTeacher(StartedTeacher):
         self._episodes.restore(part_of(state, "episodes."))
         if self._found is not None:
             self._found.restore(state)
-
-
-def _squared_distances(one: Array, other: Array) -> Array:
-    """(n, m): squared distances of the rows of `one` (n, e) and `other` (m, e).
-
-    Summed column by column: a third of the time of a sum over the last axis. Products of matrices
-    would be faster still, but their rounding decides between assignments that cost the same.
-    """
-    total = np.zeros((len(one), len(other)))
-    for ours, theirs in zip(one.T, other.T, strict=True):
-        total += np.subtract.outer(ours, theirs) ** 2
-    return total
