@@ -202,3 +202,15 @@ def test_without_an_active_bound_a_weighed_step_has_a_closed_form():
     )
     np.testing.assert_allclose(step.contexts.mean, 0.4 + 0.8 * 0.5 / 2.0, atol=0.01)
     np.testing.assert_allclose(step.contexts.covariance, [[0.8]], atol=0.01)
+
+
+@pytest.mark.parametrize("same_object", [True, False])
+def test_contexts_that_have_arrived_stay(same_object):
+    target = Gaussian([0.5, -1.0], np.diag([1e-4, 4e-4]))
+    old = target if same_object else Gaussian(target.mean, target.covariance)
+    contexts = target.sample(50, np.random.default_rng(0))
+    values = np.linspace(0.0, 1.0, 50)
+    step = step_to_target(old, target, tried(contexts, values), 0.4, 0.15)
+    assert step.contexts is target
+    assert not step.failed
+    assert step.value == pytest.approx(0.5)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from selfpaced.maths.arrays import inverse
 from selfpaced.maths.box import Box
 from selfpaced.maths.features import (
     PolynomialFeatures,
@@ -190,3 +191,12 @@ def test_files_that_are_no_policies_are_refused(tmp_path):
 def test_bad_input_gets_an_error_that_names_argument_rule_and_value(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 8])
+def test_the_inverse_is_that_of_numpy_and_of_no_singular_matrix(dimension):
+    matrix = rng().normal(size=(dimension, dimension))
+    np.testing.assert_allclose(inverse(matrix), np.linalg.inv(matrix), rtol=1e-10)
+    assert inverse(matrix).flags.c_contiguous
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        inverse(np.zeros((dimension, dimension)))

@@ -30,22 +30,22 @@ def constrained_minimum(
     objective = _remembering(objective)
     at_most = [(_remembering(function), bound) for function, bound in at_most]
     at_least = [(_remembering(function), bound) for function, bound in at_least]
-    constraints = [_constraint(function, bound, sign=-1.0) for function, bound in at_most]
-    constraints += [_constraint(function, bound, sign=1.0) for function, bound in at_least]
     first = objective(start)[0]
     unit = max(1.0, abs(first))  # the KL to a narrow target is thousands of nats
 
-    def scaled(x: Array) -> tuple[float, Array]:
-        value, gradient = objective(x)
-        return value / unit, gradient / unit
+    def scaled(x: Array) -> float:
+        return objective(x)[0] / unit
+
+    def gradient(x: Array) -> Array:
+        return objective(x)[1] / unit
 
     minimize: Any = scipy.optimize.minimize
     found = minimize(
         scaled,
         start,
-        jac=True,
+        jac=gradient,
         bounds=None if box is None else [box] * len(start),
-        constraints=constraints,
+        constraints=_constraints(at_most, at_least),
         method="SLSQP",
         options={"maxiter": 100, "ftol": 1e-9},
     )
@@ -76,13 +76,22 @@ def _remembering(function: Function) -> Function:
     return at
 
 
-def _constraint(function: Function, bound: float, *, sign: float) -> Any:
-    """The constraint sign * function >= sign * bound in SciPy's form."""
+def _constraints(
+    at_most: Sequence[tuple[Function, float]], at_least: Sequence[tuple[Function, float]]
+) -> Any:
+    """All constraints in SciPy's form, as one function >= 0 with several values.
 
-    def fun(x: Array) -> float:
-        return sign * (function(x)[0] - bound)
+    SciPy takes as long for every constraint of its own as for this one.
+    """
+    signed = [(function, bound, -1.0) for function, bound in at_most]
+    signed += [(function, bound, 1.0) for function, bound in at_least]
+    if not signed:
+        return ()
+
+    def fun(x: Array) -> Array:
+        return np.array([sign * (function(x)[0] - bound) for function, bound, sign in signed])
 
     def jac(x: Array) -> Array:
-        return sign * function(x)[1]
+        return np.array([sign * function(x)[1] for function, _, sign in signed])
 
     return {"type": "ineq", "fun": fun, "jac": jac}

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, inverse
 from selfpaced.maths.constrained_minimum import Function, constrained_minimum
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.kl_bounded_fit import fit_gaussian
@@ -71,6 +71,8 @@ def step_to_target(
     This is the threshold form. `threshold` is V_LB, in the unit of the values. `old`, where the
     solver starts, should reach it.
     """
+    if old is target and tried.value >= threshold:
+        return ContextStep(target, tried.value, False)  # contexts have arrived, and stay
     problem = _WhitenedProblem(old, target, tried)
     at_target = problem.unknowns_of_target
     value = problem.value_at(at_target)
@@ -165,10 +167,10 @@ class _WhitenedProblem:
         # They are scaled to [0, 1], so that the solver's steps do not depend on their unit.
         self._scale = float(above.max()) or 1.0
         self._values = above[counted] * tried.shares[counted] / self._scale
-        inverse = np.linalg.inv(old.chol)
-        self._aim = inverse @ (target.mean - old.mean)
-        self._spread = spread = inverse @ target.chol  # lower triangular, as both are
-        self._precision = np.linalg.inv(spread @ spread.T)
+        whitening = inverse(old.chol)
+        self._aim = whitening @ (target.mean - old.mean)
+        self._spread = spread = whitening @ target.chol  # lower triangular, as both are
+        self._precision = inverse(spread @ spread.T)
         self._log_det = 2 * float(np.log(np.abs(np.diag(spread))).sum())
 
     def _parts(self, x: Array) -> "_Parts":
@@ -181,8 +183,7 @@ class _WhitenedProblem:
             L.flat[:: self._d + 1] = diagonal
             log_det = np.log(diagonal).sum()
             mean = x[: self._d].copy()  # the solver changes x in place
-            inverse = np.asarray(np.linalg.inv(L), dtype=float)
-            self._known[:] = [(key, _Parts(mean, L, inverse, diagonal, log_det))]
+            self._known[:] = [(key, _Parts(mean, L, inverse(L), diagonal, log_det))]
         return self._known[0][1]
 
     def share_parts(self, other: "_WhitenedProblem") -> None:
@@ -197,12 +198,12 @@ class _WhitenedProblem:
 
     def value(self, x: Array) -> tuple[float, Array]:
         """sum_i s_i [p(c_i) / q(c_i)] V_i, with the values scaled to [0, 1]."""
-        m, _, inverse, diagonal, log_det = self._parts(x)
-        z = (self._u - m) @ inverse.T
+        m, _, L_inverse, diagonal, log_det = self._parts(x)
+        z = (self._u - m) @ L_inverse.T
         squares = np.einsum("ij,ij->i", z, z)
         log_w = self._half_squares - 0.5 * squares - log_det
         share = np.exp(np.minimum(log_w, 50.0)) * self._values
-        pulled, total = z @ inverse, share.sum()  # L^-T z of each row
+        pulled, total = z @ L_inverse, share.sum()  # L^-T z of each row
         by_L = pulled.T @ (share[:, None] * z)
         by_L.flat[:: self._d + 1] -= total * (1 / diagonal)
         return float(total), self._gradient(pulled.T @ share, by_L, diagonal)
@@ -242,11 +243,11 @@ class _WhitenedProblem:
 
     def kl_from_old(self, x: Array) -> tuple[float, Array]:
         """KL(q || p)."""
-        m, _, inverse, diagonal, log_det = self._parts(x)
-        S_inverse = inverse.T @ inverse
+        m, _, L_inverse, diagonal, log_det = self._parts(x)
+        S_inverse = L_inverse.T @ L_inverse
         product = S_inverse @ (self._eye + m[:, None] * m)
         kl = 0.5 * (float(product.trace()) - self._d + 2 * float(log_det))
-        by_L = -product @ inverse.T
+        by_L = -product @ L_inverse.T
         by_L.flat[:: self._d + 1] += 1 / diagonal
         return kl, self._gradient(S_inverse @ m, by_L, diagonal)
 

@@ -43,6 +43,7 @@ from selfpaced.maths.arrays import (
     check_number,
     check_positive,
     check_share,
+    inverse,
     solve_lower,
 )
 from selfpaced.maths.bisection import largest_root
@@ -274,5 +275,5 @@ def step_towards(old: Gaussian, aim: Gaussian, epsilon: float) -> Gaussian:
 
 def _inverse(matrix: Array) -> Array:
     """The inverse of a symmetric matrix, symmetric."""
-    inverse = np.asarray(np.linalg.inv(matrix), dtype=float)
-    return (inverse + inverse.T) / 2
+    found = inverse(matrix)
+    return (found + found.T) / 2
