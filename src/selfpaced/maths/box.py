@@ -97,7 +97,8 @@ class Box(ComparedByFields):
 
     def uniform(self, n: int, rng: np.random.Generator) -> Array:
         """(n, d): samples, uniform over the box."""
-        return rng.uniform(self.low, self.high, size=(n, self.dimension))
+        # What rng.uniform(low, high) draws, in half of the time.
+        return self.low + self.width * rng.random((n, self.dimension))
 
     def truncated(self, means: Array, chol: Array, rng: np.random.Generator) -> Array:
         """(n, d): one sample of N(mean, chol chol^T), truncated to the box, per row of `means`.
@@ -113,9 +114,10 @@ class Box(ComparedByFields):
             noise = rng.standard_normal((block, len(outside), self.dimension))
             tries = means[outside] + noise @ chol.T
             inside = self.contains(tries)  # (block, rows)
-            chosen = np.where(inside.any(axis=0), inside.argmax(axis=0), block - 1)
-            samples[outside] = tries[chosen, np.arange(len(outside))]
-            outside = outside[~inside.any(axis=0)]
+            found = np.logical_or.reduce(inside, axis=0)
+            inside[-1] = True  # so that rows without a sample inside keep the last one
+            samples[outside] = tries[inside.argmax(axis=0), np.arange(len(outside))]
+            outside = outside[~found]
         return np.clip(samples, self.low, self.high)
 
     def snapped(self, points: Array) -> Array:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +55,7 @@ class Gaussian(ComparedByFields):
 
     def sample(self, n: int, rng: np.random.Generator, box: Box | None = None) -> Array:
         """(n, d): samples, truncated to `box` if one is given."""
-        means = np.broadcast_to(self.mean, (n, self.dimension))
+        means = np.full((n, self.dimension), self.mean)
         if box is not None:
             return box.truncated(means, self.chol, rng)
         return means + rng.standard_normal(means.shape) @ self.chol.T
@@ -64,7 +65,13 @@ class Gaussian(ComparedByFields):
 
         They are those of the Gaussian itself, even where its samples are truncated to a box.
         """
-        return normal_log_prob(points - self.mean, self.chol)
+        white = solve_lower(self.chol, (points - self.mean).T)
+        return -0.5 * np.einsum("dn,dn->n", white, white) - self._log_constant
+
+    @cached_property
+    def _log_constant(self) -> float:
+        """The log-density at the mean, negative."""
+        return _log_constant(self.chol)
 
     def kl(self, other: "Gaussian") -> float:
         """KL(self || other), in nats."""
@@ -102,8 +109,12 @@ def gaussian_over(box: Box, width: float = 0.25) -> Gaussian:
 def normal_log_prob(deviations: Array, chol: Array) -> Array:
     """(n,): log N(x | 0, chol chol^T) of each row x of `deviations` (n, d)."""
     white = solve_lower(chol, deviations.T)
-    constant = 0.5 * len(chol) * math.log(2 * math.pi) + log_det(chol)
-    return -0.5 * np.einsum("dn,dn->n", white, white) - constant
+    return -0.5 * np.einsum("dn,dn->n", white, white) - _log_constant(chol)
+
+
+def _log_constant(chol: Array) -> float:
+    """-log N(0 | 0, chol chol^T)."""
+    return 0.5 * len(chol) * math.log(2 * math.pi) + log_det(chol)
 
 
 def normal_entropy(chol: Array) -> float:

@@ -59,8 +59,8 @@ class DensityTeacher(StartedTeacher, ABC):
     def ask(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts (n, d) from the current distribution."""
         contexts = self.contexts.sample(n, rng, self._box)
-        for context, density in zip(contexts, self.contexts.log_prob(contexts), strict=True):
-            self._issued[context.tobytes()] = float(density)
+        densities = self.contexts.log_prob(contexts)
+        self._issued.update(zip(_keys(contexts), densities.tolist(), strict=True))
         while len(self._issued) > UNDER_WAY:
             del self._issued[next(iter(self._issued))]
         return contexts
@@ -70,16 +70,15 @@ class DensityTeacher(StartedTeacher, ABC):
         who = type(self).__name__
         values = episode_values(self._judged_by, rewards, successes, who, self._option)
         now = self.contexts.log_prob(contexts)
-        rows = np.ascontiguousarray(contexts, dtype=float)
-        drawn = [
-            self._issued.pop(row.tobytes(), float(density))
-            for row, density in zip(rows, now, strict=True)
-        ]
-        ratios = np.exp(np.minimum(now - drawn, 3.0))
-        new = np.column_stack([rows, values, ratios])
+        known = zip(_keys(contexts), now.tolist(), strict=True)
+        drawn = [self._issued.pop(key, density) for key, density in known]
+        new = np.empty((len(values), self._box.dimension + 2))
+        new[:, :-2], new[:, -2] = contexts, values
+        new[:, -1] = np.exp(np.minimum(now - drawn, 3.0))
         self._episodes = np.concatenate([self._episodes, new])
         ratios = self._episodes[:, -1]
-        count = min(ratios.sum(), ratios.sum() ** 2 / max(ratios @ ratios, 1e-300))
+        total = ratios.sum()
+        count = min(total, total**2 / max(ratios @ ratios, 1e-300))
         if count >= self._update_every - 1e-6:
             self._update(self._tried())
             self._forget()
@@ -122,5 +121,12 @@ class DensityTeacher(StartedTeacher, ABC):
         self._restore_distribution(state)
         self._failed_steps = int(state["failed_steps"])
         self._episodes = np.array(state["episodes"])
-        issued = [context.tobytes() for context in np.array(state["issued"])]
-        self._issued = dict(zip(issued, state["issued_densities"].tolist(), strict=True))
+        densities = state["issued_densities"].tolist()
+        self._issued = dict(zip(_keys(state["issued"]), densities, strict=True))
+
+
+def _keys(contexts: Array) -> list[bytes]:
+    """The bytes of each of the `contexts` (n, d), by which they are found again."""
+    found = np.asarray(contexts, dtype=float).tobytes()
+    size = 8 * contexts.shape[1]  # of a row
+    return [found[first : first + size] for first in range(0, len(found), size)]
