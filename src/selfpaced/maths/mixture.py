@@ -8,6 +8,7 @@ variance `floor`, every iteration computes the share p_ij of component j in poin
     S_j = sum_i p_ij x_i x_i^T / (n w_j) - m_j m_j^T + floor I.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -66,16 +67,19 @@ def fit_mixtures(
     before, likelihood = np.full(len(sizes), -np.inf), np.full(len(sizes), -np.inf)
     squares = (data[:, :, None] * data[:, None, :]).reshape(n, d * d)
     powers = np.column_stack([np.ones(n), data, squares])  # monomials of degree 0, 1 and 2
+    mixture = np.repeat(np.arange(len(sizes)), sizes)  # (k,): which one each component is in
     for _ in range(ITERATIONS):
-        logs = np.log(weights)[:, None] + _coefficients(means, covariances) @ powers.T  # (k, n)
+        logs = _coefficients(means, covariances) @ powers.T  # (k, n)
+        logs += np.log(weights)[:, None]
         top = np.maximum.reduceat(logs, firsts)
-        shares = np.exp(logs - np.repeat(top, sizes, axis=0))
+        logs -= top[mixture]
+        shares = np.exp(logs, out=logs)
         total = np.add.reduceat(shares, firsts)
         likelihood = (top + np.log(total)).sum(axis=1)
-        shares /= np.repeat(total, sizes, axis=0)
+        shares /= total[mixture]
         moments = shares @ powers
         mass = moments[:, 0] + 1e-9
-        weights = mass / np.repeat(np.add.reduceat(mass, firsts), sizes)
+        weights = mass / np.add.reduceat(mass, firsts)[mixture]
         means = moments[:, 1 : d + 1] / mass[:, None]
         seconds = (moments[:, d + 1 :] / mass[:, None]).reshape(-1, d, d)
         covariances = seconds - means[:, :, None] * means[:, None, :] + least
@@ -94,9 +98,12 @@ def _coefficients(means: Array, covariances: Array) -> Array:
     k, d = means.shape
     precisions = np.asarray(np.linalg.inv(covariances), dtype=float)
     linear = (precisions @ means[:, :, None])[:, :, 0]
-    constant = -0.5 * (means * linear).sum(axis=1) - 0.5 * d * np.log(2 * np.pi)
-    constant -= 0.5 * np.asarray(np.linalg.slogdet(covariances)[1], dtype=float)
-    return np.column_stack([constant, linear, -0.5 * precisions.reshape(k, d * d)])
+    found = np.empty((k, 1 + d + d * d))
+    constant = -0.5 * (means * linear).sum(axis=1) - 0.5 * d * math.log(2 * math.pi)
+    found[:, 0] = constant - 0.5 * np.linalg.slogdet(covariances)[1]
+    found[:, 1 : d + 1] = linear
+    np.multiply(precisions.reshape(k, d * d), -0.5, out=found[:, d + 1 :])
+    return found
 
 
 def _spread(apart: Array, k: int, rng: np.random.Generator) -> list[int]:

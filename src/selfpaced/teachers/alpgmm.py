@@ -94,6 +94,7 @@ class ALPGMMTeacher(StartedTeacher):
         self._since_fit = 0  # episodes since the last fit
         self._mixture: Mixture | None = None  # over contexts and, in the last column, progress
         self._chols = np.zeros((0, box.embedded, box.embedded))  # of its covariances of contexts
+        self._chances: Array | None = None  # of its components, summed up; None: no progress
 
     def __repr__(self) -> str:
         where = "contexts over the whole space"
@@ -110,13 +111,13 @@ class ALPGMMTeacher(StartedTeacher):
         contexts = self._box.uniform(n, rng)
         if self._mixture is None:
             return contexts
-        d = self._box.embedded
-        progress = np.maximum(self._mixture.means[:, d], 0.0)  # mean of each component
-        if progress.sum() <= 0:
+        if self._chances is None:
             return contexts
+        d = self._box.embedded
         rows = np.flatnonzero(rng.random(n) >= self._config.uniform_share)
-        chosen = rng.choice(len(progress), size=len(rows), p=progress / progress.sum())
-        order = np.argsort(chosen, kind="stable")  # component by component
+        # What rng.choice does with these chances, without its checks.
+        chosen = self._chances.searchsorted(rng.random(len(rows)), side="right")
+        order = chosen.argsort(kind="stable")  # component by component
         rows, chosen = rows[order], chosen[order]
         noise = rng.standard_normal((len(rows), d))
         noise = np.einsum("nij,nj->ni", self._chols[chosen], noise)
@@ -139,10 +140,15 @@ class ALPGMMTeacher(StartedTeacher):
 
     def _draw_from(self, mixture: Mixture | None) -> None:
         """Draw contexts from `mixture` from now on; None: from the whole space."""
-        self._mixture = mixture
-        if mixture is not None:
-            d = self._box.embedded
-            self._chols = np.linalg.cholesky(mixture.covariances[:, :d, :d])
+        self._mixture, self._chances = mixture, None
+        if mixture is None:
+            return
+        d = self._box.embedded
+        self._chols = np.linalg.cholesky(mixture.covariances[:, :d, :d])
+        progress = np.maximum(mixture.means[:, d], 0.0)  # mean of each component
+        if progress.sum() > 0:
+            reached = (progress / progress.sum()).cumsum()
+            self._chances = reached / reached[-1]
 
     def tell(self, contexts: Array, rewards: Array, successes: Array) -> None:
         """Take note of finished episodes and of the progress that each shows."""
