@@ -74,6 +74,11 @@ class Mastery:
 
     The formula is in `maths/narrowing_evidence.py`.
     """
+    narrowing: float = 10.0
+    """Nats of entropy that one update may remove per nat of evidence, for many samples.
+
+    With a smaller buffer than the default one it counts less, in proportion.
+    """
     temperature_floor: float = 0.1
     """Smallest temperature eta of C-REPS, in standard deviations of the rewards without disasters.
 
@@ -98,6 +103,7 @@ class Mastery:
     def __post_init__(self) -> None:
         check_kind("rule", self.rule, MasteryRule)
         check_positive("until_kl", self.until_kl)
+        check_positive("narrowing", self.narrowing)
         if self.reward_threshold is not None:
             check_number("reward_threshold", self.reward_threshold)
         check_at_least("decide_by", self.decide_by, 1)

@@ -54,7 +54,7 @@ class MasteryLearner(SelfPacedLearner):
         # With a smaller buffer than needed, learning is slower, and more patience is called for.
         buffered, needed = self._buffer.size * config.n_samples, needed_rollouts(problem)
         self._dead_ends = DeadEnds(max(buffered, needed))
-        self._share = min(1.0, buffered / needed)  # of the rollouts that are needed
+        self._narrowing = pacing.narrowing * min(1.0, buffered / needed)
         self._attempt = 1
         self._neutral = False  # True in an attempt whose search keeps its contexts at first
         self._seen = 0.0  # successes in this attempt
@@ -256,7 +256,7 @@ class MasteryLearner(SelfPacedLearner):
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy)
         elif self._pacing.narrow_by_evidence:
             change = entropy_that_may_go(
-                self._distances, weights, self._buffer.size, old.dimension, self._share
+                self._distances, weights, self._buffer.size, old.dimension, self._narrowing
             )
             self.policy = moved_back_until_entropy(old, self.policy, old.entropy + change)
 

@@ -11,10 +11,9 @@ of the parameters from that mean, and weights w_i that sum to 1:
 d is the number of parameters and mu the effective number of samples that one batch contributes.
 One update may change the policy's entropy by no less than
 
-    NARROWING * share * trust * evidence * d nats,
+    narrowing * trust * evidence * d nats,
 
-where share is the number of buffered samples divided by how many the policy needs, at most 1: with
-less data it goes slower.
+where narrowing is a number, and smaller where there are fewer samples than the policy needs.
 """
 
 import numpy as np
@@ -22,9 +21,6 @@ import numpy as np
 from selfpaced.maths.arrays import Array, solve_lower
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.reps import effective_samples
-
-NARROWING = 10.0
-"""Nats of entropy that one update may remove per nat of evidence, for many samples."""
 
 
 def squared_distances(policy: LinearGaussianPolicy, contexts: Array, thetas: Array) -> Array:
@@ -60,14 +56,14 @@ def trust_in_evidence(weights: Array, batches: int, dimension: int) -> float:
 
 
 def entropy_that_may_go(
-    distances: Array, weights: Array, batches: int, dimension: int, share: float
+    distances: Array, weights: Array, batches: int, dimension: int, narrowing: float
 ) -> float:
     """Nats, 0 or less: the largest change of the policy's entropy that the samples justify.
 
-    `share`, from 0 to 1, says how many samples there are of those that the policy needs.
+    `narrowing` is the number of nats per nat of evidence, for many samples.
     """
     evidence = evidence_for_narrower_policy(distances, weights)
-    evidence *= NARROWING * share * trust_in_evidence(weights, batches, dimension)
+    evidence *= narrowing * trust_in_evidence(weights, batches, dimension)
     return evidence * dimension
 
 
