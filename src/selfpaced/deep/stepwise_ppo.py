@@ -146,9 +146,8 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
     def advance(self) -> dict[str, Any]:
         """One update; return what to record of it."""
         self._episodes.forget_finished()
-        with (
-            one_blas_thread()
-        ):  # also for the record: other threads would spin for a while after it
+        # The record is made in here as well: other threads would spin for a while after it.
+        with one_blas_thread():
             metrics = self._improve(*self._collected())
             self._updates += 1
             counts = {"entropy": self.policy.entropy, "updates": self._updates}
