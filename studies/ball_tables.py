@@ -2,8 +2,7 @@
 
 python -m studies.ball_tables
 
-It takes packed results or folders of runs, by default those of the paper's experiment and of the
-one in random worlds.
+It takes packed results or folders of runs, by default those of the paper's experiment.
 """
 
 import sys
@@ -15,7 +14,7 @@ from selfpaced.report.data import Group
 from selfpaced.report.figures import NAMES
 from studies.tables import line
 
-STORED = ("results/ball-in-a-cup.packed", "results/ball-in-a-cup-robust.packed")
+STORED = ("results/ball-in-a-cup.packed",)
 SOLVED, NEAR = 0.9, 0.1  # success rates
 SCORES = {
     "in the model": "target_success",

@@ -43,17 +43,16 @@ contexts do not span make the printed inverse singular; the fit leaves them as t
 """
 
 import functools
-import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array, cholesky, factor_of, solve_lower
+from selfpaced.maths.arrays import Array, factor_of, solve_lower
 from selfpaced.maths.bisection import largest_root
-from selfpaced.maths.gaussian import Gaussian, log_det
+from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
+from selfpaced.maths.whitened_regression import Regression, Solution
 
 ETA_BRACKET = (1e-8, 1e12)  # the interval in which the eta of an active bound is searched
 HALVINGS = 30  # bisections of the way between two covariances
@@ -208,98 +207,26 @@ def moved_back_until_entropy(
     return LinearGaussianPolicy.trusted(new.features, new.A, covariance, chol)
 
 
-def _directions(features: Array) -> Array:
-    """(m, f): a matrix that turns `features` (N, f) into m whose second moment F is the identity.
-
-    Directions that the contexts do not span are left out, so that a fit does not change them.
-    """
-    values, vectors = np.linalg.eigh(features.T @ features / len(features))
-    if values[0] > 1e-12 * values[-1]:
-        return (vectors / np.sqrt(values)).T
-    # The second moment squares the features and so loses half of the digits, such as those of
-    # contexts in millimetres that vary a little around 1000. The features themselves keep them.
-    scale = np.sqrt((features**2).mean(axis=0))
-    scale[scale == 0.0] = 1.0
-    _, sizes, rows = np.linalg.svd(features / scale / np.sqrt(len(features)), full_matrices=False)
-    kept = sizes > 1e-10 * sizes[0]
-    return rows[kept] / sizes[kept, None] / scale
-
-
-class _Solution(NamedTuple):
-    """What one regression gives for one eta, in the whitened coordinates of the module."""
-
-    delta: Array  # (d, m): Delta A
-    covariance: Array  # (d, d): S_y
-    kl: float  # the mean of KL(old || new), in nats; infinite where S_y is singular
-
-
-@dataclass(frozen=True)
-class _Regression:
-    """Sufficient statistics of one regression, in the whitened coordinates of the module."""
-
-    C: Array  # (d, m): sum_i w_i r_i phi_i^T
-    R: Array  # (d, d): sum_i w_i r_i r_i^T
-    s: Array  # (m,): the diagonal of sum_i w_i phi_i phi_i^T
-    to_features: Array  # (m, f): B, which takes Delta A back to the coordinates of phi
-
-    @staticmethod
-    def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "_Regression":
-        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance.
-
-        It overwrites `residuals`.
-        """
-        white = solve_lower(chol, residuals.T, overwrite=True)  # (d, N)
-        basis = _directions(features)
-        seen = basis @ features.T  # (m, N)
-        s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
-        basis = rotation.T @ basis
-        weighted = white * weights
-        C = weighted @ features @ basis.T
-        return _Regression(C, weighted @ white.T, np.maximum(s, 0.0), basis)
-
-    def solution(self, eta: float) -> _Solution:
-        """Delta A and S_y for this `eta`. A direction in which no sample has weight stays."""
-        d = len(self.R)
-        delta = self.C / np.maximum(self.s + eta, 1e-300)
-        covariance = self.R.copy()
-        covariance.reshape(-1)[:: d + 1] += eta
-        covariance -= delta @ self.C.T
-        covariance /= 1.0 + eta
-        covariance = covariance + covariance.T
-        covariance /= 2
-        try:
-            chol = cholesky(covariance)
-        except np.linalg.LinAlgError:
-            return _Solution(delta, covariance, np.inf)
-        beside = np.zeros((d, d + delta.shape[1]), order="F")  # [I, Delta A]
-        beside.reshape(-1, order="F")[: d * d : d + 1] = 1.0
-        beside[:, d:] = delta
-        white = solve_lower(chol, beside, overwrite=True)
-        white *= white
-        kl = 0.5 * (float(np.add.reduce(white, axis=None)) - d) + log_det(chol)
-        return _Solution(delta, covariance, np.inf if math.isnan(kl) else kl)
-
-
 def _policy_part(
     policy: LinearGaussianPolicy, contexts: Array, thetas: Array, weights: Array
-) -> _Regression:
+) -> Regression:
     """The regression of `thetas` on the policy's features."""
     features = policy.features(contexts)
     residuals = features @ policy.A.T
     np.subtract(thetas, residuals, out=residuals)
-    return _Regression.of(residuals, policy.chol, features, weights)
+    return Regression.of(residuals, policy.chol, features, weights)
 
 
-def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> _Regression:
+def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> Regression:
     """The regression of `points` on the constant feature, for which B = 1 and F = 1."""
     white = solve_lower(old.chol, (points - old.mean).T)  # (d, N)
     weighted = white * weights
     constant = np.ones((len(points), 1))
     s = np.maximum(weights[None] @ constant, 0.0)[0]
-    return _Regression(weighted @ constant, weighted @ white.T, s, np.ones((1, 1)))
+    return Regression(weighted @ constant, weighted @ white.T, s, np.ones((1, 1)))
 
 
-def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] | None:
+def _within_bound(parts: list[Regression], epsilon: float) -> list[Solution] | None:
     """The solutions of `parts` for the smallest eta at which their KLs add up to at most epsilon.
 
     eta is 0 if the bound is inactive there. The KL falls as eta grows, so the root is bracketed in
@@ -310,7 +237,7 @@ def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] |
         return at_zero
 
     @functools.cache  # the ends of the bracket are asked for again
-    def solutions(log_eta: float) -> list[_Solution]:
+    def solutions(log_eta: float) -> list[Solution]:
         return [part.solution(float(np.exp(log_eta))) for part in parts]
 
     def excess(log_eta: float) -> float:
@@ -333,7 +260,7 @@ def _within_bound(parts: list[_Regression], epsilon: float) -> list[_Solution] |
 
 
 def _policy_from(
-    policy: LinearGaussianPolicy, part: _Regression, solution: _Solution
+    policy: LinearGaussianPolicy, part: Regression, solution: Solution
 ) -> LinearGaussianPolicy | None:
     """The fitted policy; None if its covariance is singular."""
     matrices = _unwhitened(solution.covariance, policy.chol)
@@ -343,7 +270,7 @@ def _policy_from(
     return LinearGaussianPolicy.trusted(policy.features, A, *matrices)
 
 
-def _gaussian_from(old: Gaussian, part: _Regression, solution: _Solution) -> Gaussian | None:
+def _gaussian_from(old: Gaussian, part: Regression, solution: Solution) -> Gaussian | None:
     """The fitted Gaussian; None if its covariance is singular."""
     matrices = _unwhitened(solution.covariance, old.chol)
     if matrices is None:

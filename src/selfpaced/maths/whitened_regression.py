@@ -1,0 +1,92 @@
+"""One weighted regression of appendix B, in coordinates in which every eta costs little.
+
+The formulas, and which letter is what, are in `maths/kl_bounded_fit.py`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from selfpaced.maths.arrays import Array, cholesky, solve_lower
+from selfpaced.maths.gaussian import log_det
+
+
+class Solution(NamedTuple):
+    """What one regression gives for one eta, in whitened coordinates."""
+
+    delta: Array
+    """(d, m): Delta A."""
+    covariance: Array
+    """(d, d): S_y."""
+    kl: float
+    """The mean of KL(old || new), in nats; infinite where S_y is singular."""
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Sufficient statistics of one regression, in whitened coordinates."""
+
+    C: Array
+    """(d, m): sum_i w_i r_i phi_i^T."""
+    R: Array
+    """(d, d): sum_i w_i r_i r_i^T."""
+    s: Array
+    """(m,): the diagonal of sum_i w_i phi_i phi_i^T."""
+    to_features: Array
+    """(m, f): B, which takes Delta A back to the coordinates of phi."""
+
+    @staticmethod
+    def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "Regression":
+        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance.
+
+        It overwrites `residuals`.
+        """
+        white = solve_lower(chol, residuals.T, overwrite=True)  # (d, N)
+        basis = _directions(features)
+        seen = basis @ features.T  # (m, N)
+        s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
+        basis = rotation.T @ basis
+        weighted = white * weights
+        C = weighted @ features @ basis.T
+        return Regression(C, weighted @ white.T, np.maximum(s, 0.0), basis)
+
+    def solution(self, eta: float) -> Solution:
+        """Delta A and S_y for this `eta`. A direction in which no sample has weight stays."""
+        d = len(self.R)
+        delta = self.C / np.maximum(self.s + eta, 1e-300)
+        covariance = self.R.copy()
+        covariance.reshape(-1)[:: d + 1] += eta
+        covariance -= delta @ self.C.T
+        covariance /= 1.0 + eta
+        covariance = covariance + covariance.T
+        covariance /= 2
+        try:
+            chol = cholesky(covariance)
+        except np.linalg.LinAlgError:
+            return Solution(delta, covariance, np.inf)
+        beside = np.zeros((d, d + delta.shape[1]), order="F")  # [I, Delta A]
+        beside.reshape(-1, order="F")[: d * d : d + 1] = 1.0
+        beside[:, d:] = delta
+        white = solve_lower(chol, beside, overwrite=True)
+        white *= white
+        kl = 0.5 * (float(np.add.reduce(white, axis=None)) - d) + log_det(chol)
+        return Solution(delta, covariance, np.inf if math.isnan(kl) else kl)
+
+
+def _directions(features: Array) -> Array:
+    """(m, f): a matrix that turns `features` (N, f) into m whose second moment F is the identity.
+
+    Directions that the contexts do not span are left out, so that a fit does not change them.
+    """
+    values, vectors = np.linalg.eigh(features.T @ features / len(features))
+    if values[0] > 1e-12 * values[-1]:
+        return (vectors / np.sqrt(values)).T
+    # The second moment squares the features and so loses half of the digits, such as those of
+    # contexts in millimetres that vary a little around 1000. The features themselves keep them.
+    scale = np.sqrt((features**2).mean(axis=0))
+    scale[scale == 0.0] = 1.0
+    _, sizes, rows = np.linalg.svd(features / scale / np.sqrt(len(features)), full_matrices=False)
+    kept = sizes > 1e-10 * sizes[0]
+    return rows[kept] / sizes[kept, None] / scale
