@@ -14,7 +14,7 @@ from selfpaced import Problem
 from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP, ball_problem
 from selfpaced.tasks.ball_in_a_cup import BallInACup
 from selfpaced.tasks.string_models import FAST, Fidelity
-from studies.mastery_before import SMALL, sprl_before
+from studies.mastery_before import sprl_before
 
 FAITHFUL = Fidelity(links=20, margin=0.0015, substeps=2)
 """The model in which final policies of the coarse one were scored again."""
@@ -38,5 +38,5 @@ COARSE = replace(
     name="ball-in-a-cup-coarse",
     title="Ball-in-a-Cup, coarse model",
     problem=coarse_problem,
-    algorithms={**BALL_IN_A_CUP.algorithms, "sprl-mastery": sprl_before(16, SMALL)},
+    algorithms={**BALL_IN_A_CUP.algorithms, "sprl-mastery": sprl_before(16)},
 )

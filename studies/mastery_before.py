@@ -22,8 +22,6 @@ BEFORE = Mastery(
     narrowing=3.0,
 )
 """The pacing; its policy had a buffer of ten batches."""
-SMALL = replace(BEFORE, narrowing=3.0 / 0.32)
-"""For Ball-in-a-Cup, whose buffer holds 0.32 of the rollouts that a policy is said to need now."""
 
 
 def sprl_before(n_samples: int = 50, pacing: Mastery = BEFORE) -> SPRL:

@@ -23,7 +23,7 @@ from selfpaced.store.files import plain
 from selfpaced.store.packed import read_packed, restore_store
 from selfpaced.store.spec import differences, run_folder
 from selfpaced.sweep import plan
-from studies import ablations, coarse_ball, mastery_before, open_points
+from studies import ablations, coarse_ball, earlier_runs, mastery_before, open_points
 
 RESULTS = Path(__file__).parents[2] / "results"
 STUDIES = (ablations.PRECISION, ablations.GLOBAL, ablations.KINEMATIC, ablations.BALL)
@@ -41,6 +41,11 @@ KNOWN = EXPERIMENTS | {
         open_points.PRECISION,
         open_points.BALL,
         coarse_ball.COARSE,
+        earlier_runs.PRECISION,
+        earlier_runs.GLOBAL,
+        earlier_runs.KINEMATIC,
+        earlier_runs.TEN_LINKS_BALL,
+        earlier_runs.TEN_LINKS_ROBUST,
     )
 }
 
@@ -72,7 +77,7 @@ def test_every_stored_spec_is_the_one_that_is_asked_for_today(path, tmp_path):
 def test_unpacked_runs_are_not_repeated(name, tmp_path):
     restored, left = restore_store(RESULTS / f"{name}.packed", tmp_path)
     assert restored > 0 == left
-    for algorithm, seed in (("sprl", 0), ("sprl-mastery", 140), ("creps", 0)):
+    for algorithm, seed in (("sprl", 0), ("sprl-mastery", 300), ("creps", 0)):
         (job,) = plan([name], [algorithm], [seed], tmp_path)
         assert job.is_done()
 
@@ -135,6 +140,7 @@ SHARED = {
                 "wait_for_successes": False,
                 "attempts": 1,
                 "measure_noise": False,
+                "narrowing": 3.0,
             },
         ),
         (

@@ -37,6 +37,7 @@ ADDED: dict[str, Plain] = {
         "wait_for_successes": False,
         "attempts": 1,
         "measure_noise": False,
+        "narrowing": 3.0,
     },
 }
 RESULTS = {

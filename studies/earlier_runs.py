@@ -1,0 +1,50 @@
+"""Experiments as they were when stored runs under results/studies were made.
+
+Ball-in-a-Cup with one string of ten links, and the rule of `SPRL()` when it narrowed policies more
+slowly (`narrowing=3`). From the project's folder:
+
+    selfpaced run studies.earlier_runs:TEN_LINKS_BALL --algorithms sprl --seeds 20 --out runs-ten
+
+On Ball-in-a-Cup policies narrowed at 3 nats per nat of evidence, whatever the buffer. Its
+buffer holds 0.32 of the rollouts that are needed now, so that new runs narrow at 0.96.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from selfpaced import SPRL, Experiment, Mastery
+from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP, BALL_IN_A_CUP_ROBUST, ball_problem
+from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
+from selfpaced.experiments.reacher import REACHER_KINEMATIC
+from selfpaced.tasks.ball_in_a_cup import ROBOT
+from selfpaced.tasks.string_models import TEN_LINKS
+
+SLOWER = Mastery(narrowing=3.0)
+SLOWER_BALL = SPRL(n_samples=16, buffer_size=10, pacing=SLOWER)
+
+
+def slower(experiment: Experiment) -> Experiment:
+    """The experiment with the slower rule alone."""
+    return replace(
+        experiment,
+        name=f"{experiment.name}-narrowing-3",
+        title=f"{experiment.title}, narrowing at 3",
+        algorithms={"sprl-mastery": SPRL(pacing=SLOWER)},
+    )
+
+
+PRECISION, GLOBAL, KINEMATIC = map(slower, (GATE_PRECISION, GATE_GLOBAL, REACHER_KINEMATIC))
+TEN_LINKS_BALL = replace(
+    BALL_IN_A_CUP,
+    name="ball-in-a-cup-ten-links",
+    title="Ball-in-a-Cup, ten links",
+    problem=partial(ball_problem, TEN_LINKS),
+    algorithms={**BALL_IN_A_CUP.algorithms, "sprl-mastery": SLOWER_BALL},
+)
+TEN_LINKS_ROBUST = replace(
+    BALL_IN_A_CUP_ROBUST,
+    name="ball-in-a-cup-robust-ten-links",
+    title="Ball-in-a-Cup, robust, ten links",
+    problem=partial(ball_problem, TEN_LINKS, ROBOT),
+    algorithms={**BALL_IN_A_CUP_ROBUST.algorithms, "sprl-mastery": SLOWER_BALL},
+)
