@@ -38,7 +38,7 @@ from selfpaced.tasks.threads import share_rows
 # calls keep the length that stored runs were made with, because each begins without a warm start of
 # the solver, which changes the last digits.
 CHUNK, CHUNK_OF_ONE_SUBSTEP = 300, 150
-PARTS = 4  # parts of a batch per thread: rollouts that end early leave no thread without work
+PARTS = 8  # parts of a batch per thread: rollouts that end early leave no thread without work
 SETTLED_SCALES = (0.9, 1.3, 1.7, 2.1, 2.5)  # cups for which the pose at rest is computed
 SAG_STEPS, SAG_TOLERANCE = 100, 1e-9  # iterations that find this pose, and their accuracy in rad
 REST_CHECK, REST_TOLERANCE = 100, 0.005  # control steps of the check at rest; metres allowed
