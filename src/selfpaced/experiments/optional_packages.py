@@ -25,10 +25,14 @@ def how_to_install(package: str) -> str:
     return f"this needs the package {package}: pip install 'selfpaced[{EXTRAS[package]}]'"
 
 
+class MissingPackage(ValueError):
+    """A package of an extra is not installed; the text tells how to install it."""
+
+
 def require(package: str) -> None:
-    """Raise a ValueError that tells how to install `package` if it is missing."""
+    """Raise a MissingPackage that tells how to install `package` if it is missing."""
     if importlib.util.find_spec(package) is None:
-        raise ValueError(how_to_install(package))
+        raise MissingPackage(how_to_install(package))
 
 
 def check_installed(part: Any) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from selfpaced.experiments import EXPERIMENTS
+from selfpaced.experiments.optional_packages import MissingPackage
 from selfpaced.experiments.report_info import info_of
 from selfpaced.maths.archives import DAMAGE, DamagedFile
 from selfpaced.maths.arrays import Array
@@ -184,7 +185,8 @@ def infos(runs: list[StoredRun], *paths: str | Path) -> dict[str, ExperimentInfo
     """What reports must know of each experiment of `runs`, by the experiment's name.
 
     Taken from the registry, else from what `paths` hold beside the runs, else from a run's spec.
-    An experiment of which nothing is known is left out, with a warning.
+    The registry says nothing of an experiment whose packages are not installed. An experiment of
+    which nothing is known is left out, with a warning.
     """
     found: dict[str, ExperimentInfo] = {}
     for path in map(Path, paths):
@@ -199,8 +201,9 @@ def infos(runs: list[StoredRun], *paths: str | Path) -> dict[str, ExperimentInfo
                 found |= {} if info is None else {info.name: info}
     for run in {run.experiment: run for run in reversed(runs)}.values():  # the first of each
         if run.experiment in EXPERIMENTS:
-            found[run.experiment] = info_of(EXPERIMENTS[run.experiment], run.experiment)
-            continue
+            with contextlib.suppress(MissingPackage):
+                found[run.experiment] = info_of(EXPERIMENTS[run.experiment], run.experiment)
+                continue
         try:
             from_spec = info_from_spec(run.spec, int(run.result["iterations"]))
         except DAMAGE as error:
