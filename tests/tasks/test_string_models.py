@@ -76,8 +76,11 @@ def test_the_name_of_a_task_tells_its_strings():
     [
         ({"links": ()}, "links must name at least one"),
         ({"links": (10, 1)}, "links must be .*; got 1"),
-        ({"damping": (2.0, 0.5)}, r"damping must be a range above 0.*got \(2.0, 0.5\)"),
-        ({"damping": (0.0, 0.5)}, "damping must be a range above 0"),
+        ({"links": 10}, "links must be a tuple; got 10"),
+        ({"damping": 1.0}, "damping must be a tuple; got 1.0"),
+        ({"damping": (0.5, 1.0, 2.0)}, "damping must be two factors"),
+        ({"damping": (2.0, 0.5)}, r"damping must be two factors above 0.*got \(2.0, 0.5\)"),
+        ({"damping": (0.0, 0.5)}, "damping must be two factors above 0"),
         ({"damping": (0.1, np.nan)}, "damping must be"),
         ({"margin": -1.0}, "margin must be at least 0; got -1.0"),
         ({"substeps": 0}, "substeps must be .*; got 0"),

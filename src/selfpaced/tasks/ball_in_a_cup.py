@@ -107,8 +107,8 @@ class BallInACup:
         fidelity: Fidelity | AnyString = ANY_STRING,
         randomisation: Randomisation | None = None,
     ) -> None:
-        if not isinstance(fidelity, AnyString):
-            check_kind("fidelity", fidelity, Fidelity)
+        if not isinstance(fidelity, Fidelity | AnyString):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"fidelity must be a Fidelity or an AnyString; got {fidelity!r}")
         if randomisation is not None:
             check_kind("randomisation", randomisation, Randomisation)
         self.fidelity, self.randomisation = fidelity, randomisation

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_number
+from selfpaced.maths.arrays import Array, IntArray, check_at_least, check_kind, check_number
 
 FREQUENCY = 500.0  # control steps per second; each has a set point and a check for contacts
 STRING_LINKS, HINGE_DAMPING = 29, 1e-4  # of the authors' string; damping in N m s/rad
@@ -61,6 +61,13 @@ class AnyString:
     No refinement of one model tells which string is right: catches exist that need ten links, or
     one value of the damping, and they are what learning in one model may find. A catch that is
     learned with all of them depends on neither. Its repr is part of stored specs.
+
+    >>> from selfpaced.tasks.ball_in_a_cup import BallInACup
+    >>> from selfpaced.tasks.string_models import AnyString
+    >>> strings = AnyString(links=(10, 20), damping=(0.5, 2.0), margin=0.0015, substeps=2)
+    >>> [model.links for model in strings.models()]
+    [10, 20]
+    >>> task = BallInACup(strings)
     """
 
     links: tuple[int, ...]
@@ -73,11 +80,15 @@ class AnyString:
     """As of `Fidelity`."""
 
     def __post_init__(self) -> None:
+        check_kind("links", self.links, tuple)
+        check_kind("damping", self.damping, tuple)
         if not self.links:
             raise ValueError("links must name at least one number of links; got ()")
-        low, high = (check_number("damping", factor) for factor in self.damping)
-        if not 0.0 < low <= high:
-            raise ValueError(f"damping must be a range above 0, low before high; got {(low, high)}")
+        factors = [check_number("damping", factor) for factor in self.damping]
+        if len(factors) != 2 or not 0.0 < factors[0] <= factors[1]:
+            raise ValueError(
+                f"damping must be two factors above 0, low before high; got {self.damping}"
+            )
         self.models()  # checks the rest
 
     def models(self) -> list[Fidelity]:
