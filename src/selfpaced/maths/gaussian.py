@@ -65,12 +65,11 @@ class Gaussian(ComparedByFields):
 
         They are those of the Gaussian itself, even where its samples are truncated to a box.
         """
-        white = solve_lower(self.chol, (points - self.mean).T)
-        return -0.5 * np.einsum("dn,dn->n", white, white) - self._log_constant
+        return normal_log_prob(points - self.mean, self.chol, self._log_constant)
 
     @cached_property
     def _log_constant(self) -> float:
-        """The log-density at the mean, negative."""
+        """Minus the log-density at the mean, in nats."""
         return _log_constant(self.chol)
 
     def kl(self, other: "Gaussian") -> float:
@@ -106,10 +105,15 @@ def gaussian_over(box: Box, width: float = 0.25) -> Gaussian:
     return Gaussian(box.centre, np.diag((check_positive("width", width) * box.width) ** 2))
 
 
-def normal_log_prob(deviations: Array, chol: Array) -> Array:
-    """(n,): log N(x | 0, chol chol^T) of each row x of `deviations` (n, d)."""
+def normal_log_prob(deviations: Array, chol: Array, log_constant: float | None = None) -> Array:
+    """(n,): log N(x | 0, chol chol^T) of each row x of `deviations` (n, d).
+
+    `log_constant` is minus the log-density at 0, computed here if it is not given.
+    """
     white = solve_lower(chol, deviations.T)
-    return -0.5 * np.einsum("dn,dn->n", white, white) - _log_constant(chol)
+    if log_constant is None:
+        log_constant = _log_constant(chol)
+    return -0.5 * np.einsum("dn,dn->n", white, white) - log_constant
 
 
 def _log_constant(chol: Array) -> float:
