@@ -1,5 +1,6 @@
 """The experiments behind docs/beyond-the-paper.md: they run, and are what their names say."""
 
+import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -8,7 +9,15 @@ import pytest
 
 from selfpaced import SPRL, Progress, train
 from selfpaced.experiments.gate import GATE_PRECISION
-from studies import ablations, advice, open_points, others_tables, random_rewards, sampled_kl
+from studies import (
+    ablations,
+    advice,
+    open_points,
+    others_tables,
+    random_rewards,
+    rollout_trade,
+    sampled_kl,
+)
 from studies.small_alpha import Data, ours, un_augmented
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -109,3 +118,25 @@ def test_advice_is_followed_by_changing_one_thing(case):
         return one != other
 
     assert differences(settings(case.tried), settings(case.advised)) == 1
+
+
+def test_runs_of_the_trade_are_read_and_summed_up(tmp_path):
+    stored = tmp_path / "trade.jsonl"
+    rows = [
+        {"task": "gate-global", "setting": "default", "seed": 500 + k, "success": s, "rollouts": r}
+        for k, (s, r) in enumerate([(0.95, 1000), (0.5, None), (0.9, 3000)])
+    ]
+    stored.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert rollout_trade.summary(rollout_trade.read(stored), "gate-global") == {
+        "default": (3000.0, 1, 3)  # a run that never reached 90% counts as infinite
+    }
+    assert rollout_trade.read(tmp_path / "missing.jsonl") == []
+
+
+def test_every_setting_of_the_trade_has_been_run_on_every_task():
+    rows = rollout_trade.read(RESULTS / "studies" / rollout_trade.STORED.name)
+    for task, (_, count) in rollout_trade.TASKS.items():
+        found = rollout_trade.summary(rows, task)
+        assert {name: seeds for name, (_, _, seeds) in found.items()} == dict.fromkeys(
+            rollout_trade.settings(task), count
+        )

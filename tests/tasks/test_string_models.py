@@ -65,6 +65,20 @@ def test_an_undisturbed_world_is_the_model():
         np.testing.assert_array_equal(given, received)
 
 
+def test_every_number_of_links_may_have_its_own_time_step():
+    fine = AnyString(links=(8, 10), damping=(1.0, 1.0), margin=0.003, substeps=(1, 2))
+    assert [model.timestep for model in fine.models()] == [0.002, 0.001]
+    contexts, thetas = np.ones((8, 1)), np.random.default_rng(1).normal(size=(8, 15))
+    which, _ = fine.draw(8, np.random.default_rng(5))
+    assert 0 < which.sum() < 8
+    drawn = BallInACup(fine).simulate(contexts, thetas, np.random.default_rng(5))
+    for k, model in enumerate(fine.models()):
+        alone = BallInACup(model).simulate(
+            contexts[which == k], thetas[which == k], np.random.default_rng(0)
+        )
+        np.testing.assert_allclose(drawn.balls[which == k], alone.balls, atol=1e-6)
+
+
 def test_the_name_of_a_task_tells_its_strings():
     assert BallInACup(STRINGS).name == (
         "BallInACup(AnyString(links=(8, 10), damping=(0.5, 2.0), margin=0.003, substeps=1))"
@@ -84,6 +98,8 @@ def test_the_name_of_a_task_tells_its_strings():
         ({"damping": (0.1, np.nan)}, "damping must be"),
         ({"margin": -1.0}, "margin must be at least 0; got -1.0"),
         ({"substeps": 0}, "substeps must be .*; got 0"),
+        ({"substeps": (1, 0)}, r"substeps must be one number, or one for each of the 1.*\(1, 0\)"),
+        ({"substeps": (0,)}, "substeps must be .*; got 0"),
     ],
 )
 def test_bad_strings_are_refused_with_a_sentence(changed, message):

@@ -56,17 +56,17 @@ def equal_bending(links: int) -> float:
 
 @dataclass(frozen=True)
 class AnyString:
-    """A string whose number of links and damping are drawn anew for every rollout.
+    """A string whose model and damping are drawn anew for every rollout.
 
     No refinement of one model tells which string is right: catches exist that need ten links, or
-    one value of the damping, and they are what learning in one model may find. A catch that is
-    learned with all of them depends on neither. Its repr is part of stored specs.
+    one value of the damping, or a long time step, and they are what learning in one model may find.
+    A catch that is learned with all of them depends on none. Its repr is part of stored specs.
 
     >>> from selfpaced.tasks.ball_in_a_cup import BallInACup
     >>> from selfpaced.tasks.string_models import AnyString
-    >>> strings = AnyString(links=(10, 20), damping=(0.5, 2.0), margin=0.0015, substeps=2)
-    >>> [model.links for model in strings.models()]
-    [10, 20]
+    >>> strings = AnyString(links=(10, 20), damping=(0.5, 2.0), margin=0.0015, substeps=(2, 4))
+    >>> [(model.links, model.timestep) for model in strings.models()]
+    [(10, 0.001), (20, 0.0005)]
     >>> task = BallInACup(strings)
     """
 
@@ -76,8 +76,8 @@ class AnyString:
     """Range of the hinges' damping, as factors of `equal_bending`; its logarithm is uniform."""
     margin: float
     """As of `Fidelity`."""
-    substeps: int
-    """As of `Fidelity`."""
+    substeps: int | tuple[int, ...]
+    """As of `Fidelity`: one number for all of `links`, or one for each of them."""
 
     def __post_init__(self) -> None:
         check_kind("links", self.links, tuple)
@@ -89,13 +89,21 @@ class AnyString:
             raise ValueError(
                 f"damping must be two factors above 0, low before high; got {self.damping}"
             )
+        if isinstance(self.substeps, tuple) and len(self.substeps) != len(self.links):
+            raise ValueError(
+                f"substeps must be one number, or one for each of the {len(self.links)} numbers of "
+                f"links; got {self.substeps}"
+            )
         self.models()  # checks the rest
 
     def models(self) -> list[Fidelity]:
         """One model per number of links, with the damping of `equal_bending`."""
+        each = self.substeps
+        if not isinstance(each, tuple):
+            each = (each,) * len(self.links)
         return [
-            Fidelity(links, self.margin, self.substeps, equal_bending(links))
-            for links in self.links
+            Fidelity(links, self.margin, substeps, equal_bending(links))
+            for links, substeps in zip(self.links, each, strict=True)
         ]
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[IntArray, Array]:
