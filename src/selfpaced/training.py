@@ -250,7 +250,9 @@ def train(
         )
     if isinstance(found, Experiment):
         config = found.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
-        budget = budget_of(found, found.iterations if iterations is None else iterations)
+        name = algorithm if isinstance(algorithm, str) else ""
+        length = found.iterations_of(name) if iterations is None else iterations
+        budget = budget_of(found, name, length)
         built = found.built_problem()
     else:
         if isinstance(algorithm, str):
@@ -319,11 +321,11 @@ class _CountedMeasurements:
         return found
 
 
-def budget_of(experiment: Experiment, iterations: int) -> Budget:
-    """A run of `iterations`, measured as `experiment` says."""
+def budget_of(experiment: Experiment, algorithm: str, iterations: int) -> Budget:
+    """A run of `iterations` of the algorithm of this name, measured as `experiment` says."""
     return Budget(
         iterations=check_at_least("iterations", iterations, 1),
-        measure_every=experiment.measure_every,
+        measure_every=experiment.measure_every(algorithm),
         measure_rollouts=experiment.measure_rollouts,
         final_rollouts=experiment.final_rollouts,
     )

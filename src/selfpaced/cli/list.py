@@ -8,6 +8,7 @@ from selfpaced.cli.speech import say
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from selfpaced.experiments import Experiment
     from selfpaced.experiments.plugin_registry import Kind
 
 OURS = "selfpaced"
@@ -35,7 +36,7 @@ class List:
         experiments = _with_plugins("experiments", EXPERIMENTS, broken)
         rows = [("experiment", "what it is", "iterations", "algorithms", "from")]
         rows += [
-            (name, found.title, str(found.iterations), ", ".join(found.algorithms), package)
+            (name, found.title, _lengths(found), ", ".join(found.algorithms), package)
             for name, found, package in experiments
         ]
         print_columns(rows, console)
@@ -83,3 +84,9 @@ def _first_line(part: Any) -> str:
     """The first line of the docstring of a class, or of an object's class."""
     maker = getattr(part, "func", part)  # of a `functools.partial`
     return (maker.__doc__ or "").strip().partition("\n")[0]
+
+
+def _lengths(experiment: "Experiment") -> str:
+    """Iterations of a run, such as "250, sprl-mastery 600"."""
+    own = [f"{name} {length}" for name, length in experiment.own_iterations.items()]
+    return ", ".join([str(experiment.iterations), *own])

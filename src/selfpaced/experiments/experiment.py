@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from selfpaced.experiments.algorithm_names import algorithm_called
 from selfpaced.maths.arrays import check_at_least, check_kind, has_method
-from selfpaced.names import checked_name
+from selfpaced.names import checked_name, named
 from selfpaced.types import Algorithm, Problem
 
 MEASUREMENTS = 50  # measurements on the target during a run
@@ -55,6 +55,11 @@ class Experiment:
     """Configurations such as `SPRL()`, by names of your choice."""
     iterations: int
     """Number of updates in a run, unless the caller asks for another number."""
+    own_iterations: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The number of updates of those algorithms that need another one than `iterations`.
+
+    An algorithm that learns from smaller batches, for example, needs more updates.
+    """
     title: str = ""
     """Title of the experiment in figures; its name if not given."""
     evolution: tuple[int, ...] = ()
@@ -77,6 +82,10 @@ class Experiment:
             raise ValueError("algorithms must have at least one entry; got none")
         for name, config in self.algorithms.items():
             check_algorithm(f"algorithms[{name!r}]", config)
+        check_kind("own_iterations", self.own_iterations, Mapping)
+        for name, own in self.own_iterations.items():
+            named("algorithm of own_iterations", name, self.algorithms)
+            check_at_least(f"own_iterations[{name!r}]", own, 1)
         object.__setattr__(self, "title", self.title or self.name)
         for name in (self.name, *self.algorithms):
             checked_name(name)
@@ -107,16 +116,19 @@ class Experiment:
 
     def __getstate__(self) -> dict[str, Any]:
         """What other processes get: they build a problem of their own."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}
 
-    @property
-    def measure_every(self) -> int:
-        """Iterations between measurements.
+    def iterations_of(self, algorithm: str) -> int:
+        """Number of updates in a run of the algorithm of this name, unless another is asked for."""
+        return self.own_iterations.get(algorithm, self.iterations)
+
+    def measure_every(self, algorithm: str) -> int:
+        """Iterations between measurements of the algorithm of this name.
 
         It follows from the experiment and not from a run's budget, so that a run that is continued
         equals one that was asked for as long at once.
         """
-        return max(1, self.iterations // MEASUREMENTS)
+        return max(1, self.iterations_of(algorithm) // MEASUREMENTS)
 
 
 def check_algorithm(name: str, config: object) -> None:

@@ -62,11 +62,12 @@ def _all_changes(
             )
         return
     config = plain(registered)
+    iterations = listed.iterations_of(algorithm)
     for run in runs:
-        asked = run.iterations or listed.iterations  # 0: nobody has said
+        asked = run.iterations or iterations  # 0: nobody has said
         yield (
             *_changes(run.spec["config"], config, "registered"),
-            *_changes(asked, listed.iterations, "registered", "iterations"),
+            *_changes(asked, iterations, "registered", "iterations"),
         )
 
 

@@ -30,7 +30,8 @@ def commands_of(
         words = ["selfpaced", "run", reference, "--algorithms", group.algorithm]
         words += ["--seeds", _seeds([run.seed for run in group.runs])]
         lengths = {int(run.result["iterations"]) for run in group.runs}
-        if lengths != {info.iterations}:
+        registered = experiment.iterations_of(group.algorithm) if experiment else info.iterations
+        if lengths != {registered}:
             words += ["--iterations", str(max(lengths))]
         options, others = _overrides(group, experiment)
         commands.append(shlex.join([*words, *options]))

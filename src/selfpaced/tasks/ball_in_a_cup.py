@@ -149,14 +149,14 @@ class BallInACup:
 
         if self._arena is None:
             self._arena = Arena(self._models())
-        n, which, damping = len(contexts), None, None
+        n, strings = len(contexts), None
         if isinstance(self.fidelity, AnyString):
-            which, damping = self.fidelity.draw(n, rng)
+            strings = self.fidelity.draw(n, rng)
         moved, worlds = set_points(thetas), None
         if self.randomisation is not None:
             worlds = self.randomisation.draw(n, CONTROLS, rng)
             moved = worlds.disturbed(*moved, FREQUENCY)
-        return self._arena.simulate(contexts[:, 0], *moved, which, damping, worlds)
+        return self._arena.simulate(contexts[:, 0], *moved, strings, worlds)
 
     def _models(self) -> list[Fidelity]:
         """The models that rollouts may happen in."""

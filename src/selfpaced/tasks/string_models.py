@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,9 +55,20 @@ def equal_bending(links: int) -> float:
     return HINGE_DAMPING * links / STRING_LINKS
 
 
-@dataclass(frozen=True)
+class DrawnStrings(NamedTuple):
+    """The strings of n rollouts, each in one of several models."""
+
+    model: IntArray
+    """(n,): which of the models."""
+    damping: Array
+    """(n,): damping of the string's hinges, in N m s/rad."""
+    length: Array
+    """(n,): length of the string, as a factor of the nominal one."""
+
+
+@dataclass(frozen=True, repr=False)
 class AnyString:
-    """A string whose model and damping are drawn anew for every rollout.
+    """A string whose model, damping and length are drawn anew for every rollout.
 
     No refinement of one model tells which string is right: catches exist that need ten links, or
     one value of the damping, or a long time step, and they are what learning in one model may find.
@@ -78,6 +90,13 @@ class AnyString:
     """As of `Fidelity`."""
     substeps: int | tuple[int, ...]
     """As of `Fidelity`: one number for all of `links`, or one for each of them."""
+    length: float = 0.0
+    """Largest difference of the string's length from the nominal one, as a share; it is uniform."""
+
+    def __repr__(self) -> str:
+        """As generated, but without the length if it is the default: older specs have none."""
+        names = ["links", "damping", "margin", "substeps"] + ["length"] * (self.length != 0.0)
+        return f"AnyString({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def __post_init__(self) -> None:
         check_kind("links", self.links, tuple)
@@ -94,6 +113,8 @@ class AnyString:
                 f"substeps must be one number, or one for each of the {len(self.links)} numbers of "
                 f"links; got {self.substeps}"
             )
+        if not 0.0 <= check_number("length", self.length) < 1.0:
+            raise ValueError(f"length must be a share from 0 to below 1; got {self.length}")
         self.models()  # checks the rest
 
     def models(self) -> list[Fidelity]:
@@ -106,25 +127,31 @@ class AnyString:
             for links, substeps in zip(self.links, each, strict=True)
         ]
 
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[IntArray, Array]:
-        """Which of `models` each of n rollouts gets, and its damping in N m s/rad, (n,) each.
+    def draw(self, n: int, rng: np.random.Generator) -> DrawnStrings:
+        """The strings of n rollouts.
 
         All draws of a rollout come before those of the next one, so that the first rollouts of a
         batch do not depend on its size.
         """
-        model, factor = rng.random((n, 2)).T
-        which = (model * len(self.links)).astype(np.int64)
+        draws = rng.random((n, 2 if self.length == 0.0 else 3))
+        model = (draws[:, 0] * len(self.links)).astype(np.int64)
         low, high = self.damping
-        damping = np.array([equal_bending(links) for links in self.links])
-        return which, damping[which] * low * (high / low) ** factor
+        factor = low * (high / low) ** draws[:, 1]
+        damping = np.array([equal_bending(links) for links in self.links])[model] * factor
+        if self.length == 0.0:  # without a third draw, which older runs did not make
+            return DrawnStrings(model, damping, np.ones(n))
+        return DrawnStrings(model, damping, 1.0 + self.length * (2.0 * draws[:, 2] - 1.0))
 
 
-ANY_STRING = AnyString(links=(10, 14, 20), damping=(0.5, 2.0), margin=0.0015, substeps=2)
+ANY_STRING = AnyString(
+    links=(10, 14, 20), damping=(0.7, 1.4), margin=0.0015, substeps=2, length=0.005
+)
 """The models to learn in, at a time step of 1 ms.
 
-Their links are up to twice as long as the reference's, and their damping from half to twice what
-bends like the authors' string, which nobody has measured. With 0.7 to 3 times of it, one of two
-trials learned a catch that fails below 0.9, where the reference is.
+Their links are up to twice as long as the reference's, and their damping from 0.7 to 1.4 times
+what bends like the authors' string, which nobody has measured. Their length differs by up to
+1.5 mm: finer time steps shift the ball by 2 to 7 mm, and a catch that needs a length exactly needs
+the time step, too.
 """
 TEN_LINKS = Fidelity(links=10, margin=0.0015, substeps=2)
 """The cheapest model at 1 ms. Some of the catches that are learned in it exist in no other one."""

@@ -31,7 +31,7 @@ from selfpaced.tasks.mujoco.wam import (
     wam_spec,
 )
 from selfpaced.tasks.randomisation import Worlds, undisturbed
-from selfpaced.tasks.string_models import FREQUENCY, Fidelity
+from selfpaced.tasks.string_models import FREQUENCY, DrawnStrings, Fidelity
 from selfpaced.tasks.threads import share_rows
 
 # Control steps per call of MuJoCo; rollouts that have ended then are left out. With one substep
@@ -104,27 +104,29 @@ class WamRollouts:
         scales: Array,
         positions: Array,
         velocities: Array,
-        damping: Array | None = None,
+        strings: DrawnStrings | None = None,
         worlds: Worlds | None = None,
     ) -> Scene:
         """Prepare rollouts with cups of `scales` (n,), each in its own of `worlds` if given.
 
-        `positions` and `velocities` (n, CONTROLS, 7) are the set points. `damping` (n,) is that of
-        the string's hinges in N m s/rad, by default the fidelity's. Only one thread may do this.
+        `positions` and `velocities` (n, CONTROLS, 7) are the set points. `strings` have a damping
+        and a length each, by default the fidelity's. Only one thread may do this.
         """
         gains = np.ones((len(scales), JOINTS)) if worlds is None else worlds.gains
         controls = gains[:, None] * (KP * positions + KD * velocities)
         controls = np.concatenate([controls, controls[:, -1:]], axis=1)
-        if worlds is None and damping is None:
+        if worlds is None and strings is None:
             models = {scale: self._model(scale) for scale in dict.fromkeys(scales.tolist())}
             chosen = [models[scale] for scale in scales.tolist()]
             return Scene(chosen, self.start(scales), controls)
-        if damping is None:
-            damping = np.full(len(scales), self._damping)
+        damping: Array = np.full(len(scales), self._damping) if strings is None else strings.damping
+        length = np.ones(len(scales)) if strings is None else strings.length
         if worlds is None:
-            chosen = self._models_of_worlds(scales, damping, undisturbed(len(scales)))
+            stretched = undisturbed(len(scales))._replace(string_length=length)
+            chosen = self._models_of_worlds(scales, damping, stretched)
             return Scene(chosen, self.start(scales), controls)
-        chosen = self._models_of_worlds(scales, worlds.string_damping * damping, worlds)
+        stretched = worlds._replace(string_length=worlds.string_length * length)
+        chosen = self._models_of_worlds(scales, worlds.string_damping * damping, stretched)
         rest = [
             _settled(model, START + offset, gains * KP)
             for model, offset, gains in zip(chosen, worlds.joint_offset, worlds.gains, strict=True)
@@ -226,17 +228,15 @@ class Arena:
         scales: Array,
         positions: Array,
         velocities: Array,
-        which: IntArray | None = None,
-        damping: Array | None = None,
+        strings: DrawnStrings | None = None,
         worlds: Worlds | None = None,
     ) -> BallRollouts:
-        """Simulate rollouts, each in the model `which` (n,), by default all in the first one.
+        """Simulate rollouts, each with one of `strings`, by default all in the first model.
 
         The other arguments are those of `WamRollouts.scene`.
         """
         n = len(scales)
-        if which is None:
-            which = np.zeros(n, dtype=np.int64)
+        which: IntArray = np.zeros(n, dtype=np.int64) if strings is None else strings.model
         place = np.empty(n, dtype=np.int64)  # of each rollout in the scene of its model
         scenes: list[Scene] = []
         for k, model in enumerate(self._models):
@@ -247,7 +247,7 @@ class Arena:
                     scales[rows],
                     positions[rows],
                     velocities[rows],
-                    None if damping is None else damping[rows],
+                    None if strings is None else DrawnStrings(*(part[rows] for part in strings)),
                     None if worlds is None else Worlds(*(part[rows] for part in worlds)),
                 )
             )
