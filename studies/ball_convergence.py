@@ -26,7 +26,15 @@ from selfpaced.maths.arrays import Array
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.store.reading import StoredRun
 from selfpaced.tasks.ball_in_a_cup import CONTROLS, BallInACup, BallRollouts, success
-from selfpaced.tasks.string_models import FAST, REFERENCE, TEN_LINKS, Fidelity, equal_bending
+from selfpaced.tasks.string_models import (
+    ANY_STRING,
+    FAST,
+    REFERENCE,
+    TEN_LINKS,
+    AnyString,
+    Fidelity,
+    equal_bending,
+)
 from selfpaced.tasks.threads import processors, sharing_threads
 
 
@@ -35,7 +43,8 @@ def fine(links: int, substeps: int) -> Fidelity:
     return Fidelity(links=links, margin=0.0015, substeps=substeps, damping=equal_bending(links))
 
 
-MODELS = {
+MODELS: dict[str, Fidelity | AnyString] = {
+    "drawn, 1 ms": ANY_STRING,
     "10 links, 2 ms (fast)": FAST,
     "10 links, 1 ms, more damping": TEN_LINKS,
     "10 links, 1 ms": fine(10, 2),
@@ -95,7 +104,7 @@ def _last_contexts(run: StoredRun) -> Gaussian:
     return Gaussian(record["context_mean"], np.array(record["context_covariance"]) + TINY)
 
 
-def simulated(fidelity: Fidelity, rows: Rows) -> tuple[BallRollouts, float]:
+def simulated(fidelity: Fidelity | AnyString, rows: Rows) -> tuple[BallRollouts, float]:
     """The rollouts in a model, and CPU ms per rollout."""
     task = BallInACup(fidelity)
     task.simulate(rows.contexts[:1], rows.thetas[:1], np.random.default_rng(0))  # builds the model

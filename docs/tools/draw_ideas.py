@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 import selfpaced
+from selfpaced.maths.mastery_rule import MOVES
 from selfpaced.maths.reps import soft_max, sprl_dual, temperature
 from selfpaced.store.health import as_easy, findings
 
@@ -255,12 +256,31 @@ def without_need():
     yield "unneeded", names, records(kl_to_target=lambda t: 30.0 * (1.1 - t), **rates)
 
 
+def without_successes():
+    """A schematic run of a task that reports no successes: it may have solved it, or not."""
+    names = ("kl_to_target", "target_reward")
+    yield (
+        "by rewards",
+        names,
+        records(
+            kl_to_target=lambda t: max(0.0, 30.0 * (1 - 1.6 * t)),
+            target_reward=lambda t: -1 + 0.75 * min(1.0, 1.6 * t),
+            mastered=lambda t: min(1.0, 0.3 + t),
+            move=lambda t: MOVES.index("on"),
+            by_rewards=lambda t: 1.0,
+            success=lambda t: np.nan,
+            target_success=lambda t: np.nan,
+        ),
+    )
+
+
 def health():
     """A picture of every health message; the records drawn do get the message."""
     labels = {"kl_to_target": "KL to the target (nats)", "success": "success, current contexts"}
     labels |= {"entropy": "policy entropy (nats)", "ess_policy": "effective samples"}
     labels |= {"mastered": "share that succeeds", "target_success": "success, target"}
-    for kind, names, made in (*troubles(), *courses(), *without_need()):
+    labels |= {"target_reward": "mean reward, target"}
+    for kind, names, made in (*troubles(), *courses(), *without_need(), *without_successes()):
         kinds = [finding.kind for finding in (*findings(made, 14), as_easy(made)) if finding]
         if kinds != [kind]:
             raise ValueError(f"the records drawn for {kind!r} get {kinds}")

@@ -302,3 +302,14 @@ def test_the_best_half_is_by_final_success():
     best = best_half(group([0.1, 0.9, 0.5, 0.7]))
     assert [run.seed for run in best.runs] == [1, 3]
     assert len(best_half(group([0.2])).runs) == 1
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_that_is_judged_by_rewards_alone_is_told_so(finished):
+    made = records(kl_to_target=0.0, mastered=1.0, move=1.0, target_reward=-0.2, by_rewards=1.0)
+    (finding,) = findings(made, 15, finished=finished)
+    assert finding.kind == "by rewards"
+    assert "reward_threshold" in finding.to_try
+    for record in made:
+        del record["by_rewards"]  # a threshold said what is mastered
+    assert findings(made, 15, finished=finished) == []

@@ -46,9 +46,14 @@ class MasteryJudge:
         self._blind = False  # True once a batch without successes was seen
 
     @property
+    def by_rewards(self) -> bool:
+        """True if neither a threshold nor successes of the newest batch say what is mastered."""
+        return self._threshold is None and self._blind
+
+    @property
     def wants_repeats(self) -> bool:
         """True while the second half of the next batch should repeat the first half."""
-        return self._threshold is None and self._blind and self._pairs < PAIRS
+        return self.by_rewards and self._pairs < PAIRS
 
     def look(self, batch: Samples) -> None:
         """Notice whether `batch` has successes, and how much its repeated rollouts differ."""

@@ -102,6 +102,8 @@ class MasteryLearner(SelfPacedLearner):
             **metrics,
             **self._distance(),
         }
+        if self._judge.by_rewards:
+            metrics["by_rewards"] = 1.0  # health says what that means
         if self._attempt <= self._pacing.attempts > 1:
             self._leave_dead_ends(move, mastered, len(samples))
         return metrics

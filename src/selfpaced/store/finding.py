@@ -32,6 +32,8 @@ class Finding(NamedTuple):
     - elsewhere: the chosen contexts are solved, but the target is not.
     - plateau: success on the target no longer rises.
     - unsolved: the target is not solved, and there are too few records to say why.
+    - by rewards: nobody knows whether the target is solved, because the task reports no successes
+      and the mastery rule has no reward threshold.
 
     And of a run that is solved, or of all runs of an experiment:
 

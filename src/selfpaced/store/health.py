@@ -71,7 +71,7 @@ def findings(
     known = [finding for finding in found if finding is not None]
     if not known and (finding := course_of_success(records, finished)) is not None:
         known = [finding]
-    return known
+    return known or _by_rewards(records)
 
 
 def as_easy(records: list[Record]) -> Finding | None:
@@ -252,6 +252,21 @@ def _not_mastered(records: list[Record]) -> Finding | None:
         f"third {share}",
         f"{to_try}{threshold}",
     )
+
+
+def _by_rewards(records: list[Record]) -> list[Finding]:
+    """That contexts moved by rewards alone, which looks the same in a local optimum."""
+    if not records[-1].get("by_rewards"):
+        return []
+    return [
+        Finding(
+            "by rewards",
+            "the task reports no successes, so contexts move on when the mean reward is near the "
+            "best rewards seen; in a local optimum it is, too",
+            "successes from the task or, if you know which reward is good enough, "
+            "SPRL(pacing=Mastery(reward_threshold=...))",
+        )
+    ]
 
 
 def _attempts(records: list[Record]) -> str:
