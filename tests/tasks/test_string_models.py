@@ -87,6 +87,14 @@ def test_strings_and_worlds_can_both_be_random():
     assert len(np.unique(first[:, -1, 0])) == 4
 
 
+def test_a_batch_in_random_worlds_may_have_no_rollout_in_one_of_the_models():
+    pytest.importorskip("mujoco", reason="needs the extra mujoco")
+    task = BallInACup(STRINGS, ROBOT)
+    one = task.simulate(np.full((1, 1), 1.5), np.zeros((1, 15)), np.random.default_rng(1))
+    assert np.isfinite(one.balls).all()
+    assert not one.unstable.any()
+
+
 def test_an_undisturbed_world_is_the_model():
     worlds = undisturbed(3)
     positions, velocities = np.random.default_rng(0).normal(size=(2, 3, 5, 7))

@@ -131,7 +131,8 @@ class WamRollouts:
             _settled(model, START + offset, gains * KP)
             for model, offset, gains in zip(chosen, worlds.joint_offset, worlds.gains, strict=True)
         ]
-        return Scene(chosen, self._states(np.array(rest)), controls)
+        joints = self._rollouts.model.nq  # named, since there may be no rollouts with this model
+        return Scene(chosen, self._states(np.reshape(rest, (len(rest), joints))), controls)
 
     def _models_of_worlds(self, scales: Array, damping: Array, worlds: Worlds) -> list[Any]:
         """Compiled models with cups of `scales`, hinges of this `damping` and the worlds' rest."""
