@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, deviation_of
 
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 LEAST_GAP = 1e-290  # mean difference of values below which they count as equal
@@ -186,7 +186,7 @@ def sprl_dual(
     """
     policy = Term(rewards, -1.0, 0.0)
     contexts = Term(alpha * log_ratio, 1.0, alpha)
-    linear = np.r_[epsilon, epsilon, np.zeros(features.shape[1])]
+    linear = np.concatenate([[epsilon, epsilon], np.zeros(features.shape[1])])
     return Dual((policy, contexts), features, linear, ridge)
 
 
@@ -200,7 +200,9 @@ def creps_dual(
     test_duals_ignore_a_constant_shift_of_V. `mean_features` (m,) are E_mu[phi(c)], or the mean over
     the buffer where contexts are not drawn from the target.
     """
-    return Dual((Term(rewards, -1.0, 0.0),), features, np.r_[epsilon, mean_features], ridge)
+    return Dual(
+        (Term(rewards, -1.0, 0.0),), features, np.concatenate([[epsilon], mean_features]), ridge
+    )
 
 
 class Minimum(NamedTuple):
@@ -450,7 +452,7 @@ def sprl_weights(
     first = _warm_start(start, dual, unit)
     if first is None:
         eta_mu = max(temperature(alpha * log_ratio, epsilon, ROUGH) - alpha, 0.0)
-        first = np.r_[1.0, eta_mu, np.zeros(features.shape[1])]
+        first = np.concatenate([[1.0, eta_mu], np.zeros(features.shape[1])])
     minimum = minimise(dual, first)
     eta_p, eta_mu, v = float(minimum.z[0]), float(minimum.z[1]), minimum.z[2:]
     w_policy, w_contexts = (m.weights for m in minimum.maxima)
@@ -493,10 +495,10 @@ def creps_weights(
     unit = _unit(rewards, epsilon)
     scaled = (rewards - rewards.max()) / unit
     dual = creps_dual(scaled, features, mean_features, epsilon=epsilon, ridge=ridge)
-    floor = max(ETA_FLOOR, temperature_floor * float(scaled.std()))
+    floor = max(ETA_FLOOR, temperature_floor * deviation_of(scaled))
     first = _warm_start(start, dual, unit)
     if first is None:
-        first = np.r_[max(1.0, floor), np.zeros(features.shape[1])]
+        first = np.concatenate([[max(1.0, floor)], np.zeros(features.shape[1])])
     minimum = minimise(dual, first, floor)
     return Weights(
         policy=minimum.maxima[0].weights,
