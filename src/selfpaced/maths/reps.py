@@ -25,6 +25,7 @@ from selfpaced.maths.arrays import Array, deviation_of
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 LEAST_GAP = 1e-290  # mean difference of values below which they count as equal
 ETA_FLOOR = 1e-6  # lower bound of the temperatures in the scaled dual
+REUSED = 0.1  # share to which a step lowers the gradient from which its Hessian is used again
 FAR = 1e8  # multipliers of the scaled dual from which a warm start is no help
 UNSEEN = 1e-10  # features with no larger value among the samples are left out of the dual
 ROUGH = 0.03  # relative accuracy of temperatures that only set a scale or a starting point
@@ -262,7 +263,8 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
 
     An eta at its floor is held there while the gradient pushes it further down. No step lowers a
     temperature eta + offset to less than a tenth of itself, since the soft maximum is singular
-    at 0.
+    at 0. The Hessian costs more than the rest of a step, so that it serves the next step, too,
+    after one that has lowered the gradient to a share REUSED: there it has hardly changed.
     """
     k = len(dual.terms)
     offsets = [term.offset for term in dual.terms]
@@ -270,22 +272,20 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     z[:k] = np.maximum(z[:k], floor)
     point = dual(z)
     largest, steps = _largest_slope(point.gradient, z, k, floor), 0
+    factors: _Factors | None = None
     while largest > TOLERANCE and steps < max_steps:
         steps += 1
-        hessian = point.hessian()
-        # Where one sample has all the weight the curvature in eta is 0 and the step would be
-        # infinite: limit it to ten times the temperature.
         etas, slopes = z[:k].tolist(), point.gradient[:k].tolist()
         temperatures = [eta + offset for eta, offset in zip(etas, offsets, strict=True)]
-        for i in range(k):
-            least_curvature = abs(slopes[i]) / (10.0 * temperatures[i])
-            hessian[i, i] = max(hessian[i, i], least_curvature)
         at_floor = [i for i in range(k) if etas[i] <= floor]
         held = [i for i in at_floor if slopes[i] > 0.0]
-        direction = _newton_direction(hessian, point.gradient, held)
+        if factors is None or factors.held != held:
+            factors = _factors(point, temperatures, held)
+        direction = factors.newton_direction(point.gradient)
         if any(direction[i] < 0.0 for i in at_floor):
             held += [i for i in at_floor if direction[i] < 0.0]
-            direction = _newton_direction(hessian, point.gradient, held)
+            factors = _factors(point, temperatures, held)
+            direction = factors.newton_direction(point.gradient)
         least = np.array(
             [
                 max(floor, 0.1 * tau - offset)
@@ -296,7 +296,9 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
         if moved is None:
             break  # rounding hides any further progress
         z, point = moved
-        largest = _largest_slope(point.gradient, z, k, floor)
+        before, largest = largest, _largest_slope(point.gradient, z, k, floor)
+        if largest > REUSED * before:
+            factors = None
     return Minimum(
         z=z,
         maxima=point.maxima,
@@ -315,25 +317,42 @@ def _largest_slope(gradient: Array, z: Array, k: int, floor: float) -> float:
     return float(slopes.max())
 
 
-def _newton_direction(hessian: Array, gradient: Array, held: list[int]) -> Array:
-    """-H^-1 g, with 0 for the etas that are `held`.
+class _Factors(NamedTuple):
+    """A Hessian H, scaled to a unit diagonal and factored."""
 
-    H is scaled to a unit diagonal; a small multiple of the identity is added until Cholesky
-    succeeds.
+    chol: Array
+    """The upper Cholesky factor of the scaled H."""
+    scale: Array
+    """One over the square root of the diagonal of H; 0 for the etas that are `held`."""
+    held: list[int]
+    """The etas that no step changes."""
+
+    def newton_direction(self, gradient: Array) -> Array:
+        """-H^-1 g for a `gradient` g, with 0 for the etas that are `held`."""
+        solution, _ = scipy.linalg.lapack.dpotrs(self.chol, -gradient * self.scale)
+        return solution * self.scale
+
+
+def _factors(point: Evaluation, temperatures: list[float], held: list[int]) -> _Factors:
+    """The factors of the Hessian at `point`, where the terms have these `temperatures`.
+
+    A small multiple of the identity is added until Cholesky succeeds.
     """
-    n = len(gradient)
-    scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
-    H = hessian * scale
+    H = point.hessian()
+    # Where one sample has all the weight the curvature in eta is 0 and the step would be
+    # infinite: limit it to ten times the temperature.
+    for i, tau in enumerate(temperatures):
+        H[i, i] = max(H[i, i], abs(point.gradient[i]) / (10.0 * tau))
+    scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    scale[held] = 0.0
+    H *= scale
     H *= scale[:, None]
-    right = -gradient * scale
-    for i in held:
-        H[i] = H[:, i] = right[i] = 0.0
     jitter = 1e-13
     while True:
-        H.flat[:: n + 1] = 1.0 + jitter
-        _, solution, info = scipy.linalg.lapack.dposv(H, right)
+        H.flat[:: len(H) + 1] = 1.0 + jitter
+        chol, info = scipy.linalg.lapack.dpotrf(H.T)  # H is symmetric, and H.T need not be copied
         if info == 0:
-            return solution * scale
+            return _Factors(chol, scale, held)
         jitter *= 100.0
 
 
