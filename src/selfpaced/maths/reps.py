@@ -13,6 +13,7 @@ a soft maximum in x are the sample weights, exp(A / eta_p) of the policy (Eq. 1,
 exp(beta / (alpha + eta_mu)) of the contexts (Eq. 8), both normalised to sum to 1.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -59,7 +60,7 @@ def _weights_and_kl(below: Array, eta: float) -> tuple[Array, float, float]:
     weights = np.exp(shifted)
     total = float(np.add.reduce(weights))
     weights /= total
-    log_mean = float(np.log(total / len(below)))
+    log_mean = math.log(total / len(below))
     return weights, log_mean, max(float(weights @ shifted) - log_mean, 0.0)
 
 
@@ -76,17 +77,17 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     mean_gap = -float(below.mean())
     if mean_gap < LEAST_GAP:
         return 1.0
-    if epsilon >= np.log(len(x) / np.count_nonzero(below == 0.0)):
+    if epsilon >= math.log(len(x) / np.count_nonzero(below == 0.0)):
         return max(-float(below[below < 0.0].max()) * 1e-3, LEAST_GAP)
 
     def excess(log_eta: float) -> float:
-        return float(np.log(max(_weights_and_kl(below, np.exp(log_eta))[2], 1e-300) / epsilon))
+        return math.log(max(_weights_and_kl(below, math.exp(log_eta))[2], 1e-300) / epsilon)
 
-    high = float(np.log(mean_gap / epsilon))  # KL <= mean gap / eta, by Jensen
+    high = math.log(mean_gap / epsilon)  # KL <= mean gap / eta, by Jensen
     low = high - 2.0
     while excess(low) < 0.0:
         high, low = low, low - 2.0
-    return float(np.exp(scipy.optimize.brentq(excess, low, high, xtol=accuracy, rtol=1e-14)))
+    return math.exp(scipy.optimize.brentq(excess, low, high, xtol=accuracy, rtol=1e-14))
 
 
 @dataclass(frozen=True)
