@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, cholesky, inverse_lower
+from selfpaced.maths.arrays import Array, cholesky, eigen, inverse_lower
 from selfpaced.maths.gaussian import log_det
 
 
@@ -40,14 +40,15 @@ class Regression:
     @staticmethod
     def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "Regression":
         """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance."""
+        roots = np.sqrt(weights)  # half of each weight goes to either factor of a product
         white = inverse_lower(chol) @ residuals.T  # (d, N)
+        white *= roots
         basis = _directions(features)
         seen = basis @ features.T  # (m, N)
-        s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
-        basis = rotation.T @ basis
-        weighted = white * weights
-        C = weighted @ features @ basis.T
-        return Regression(C, weighted @ white.T, np.maximum(s, 0.0), basis)
+        seen *= roots
+        s, rotation = eigen(seen @ seen.T)
+        C = white @ seen.T @ rotation
+        return Regression(C, white @ white.T, np.maximum(s, 0.0), rotation.T @ basis)
 
     def solution(self, eta: float) -> Solution:
         """Delta A and S_y for this `eta`. A direction in which no sample has weight stays."""
@@ -72,7 +73,7 @@ def _directions(features: Array) -> Array:
 
     Directions that the contexts do not span are left out, so that a fit does not change them.
     """
-    values, vectors = np.linalg.eigh(features.T @ features / len(features))
+    values, vectors = eigen(features.T @ features / len(features))
     if values[0] > 1e-12 * values[-1]:
         return (vectors / np.sqrt(values)).T
     # The second moment squares the features and so loses half of the digits, such as those of
