@@ -13,6 +13,7 @@ a soft maximum in x are the sample weights, exp(A / eta_p) of the policy (Eq. 1,
 exp(beta / (alpha + eta_mu)) of the contexts (Eq. 8), both normalised to sum to 1.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -80,6 +81,7 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     if epsilon >= math.log(len(x) / np.count_nonzero(below == 0.0)):
         return max(-float(below[below < 0.0].max()) * 1e-3, LEAST_GAP)
 
+    @functools.cache  # the ends of the bracket are asked for again
     def excess(log_eta: float) -> float:
         return math.log(max(_weights_and_kl(below, math.exp(log_eta))[2], 1e-300) / epsilon)
 
