@@ -539,12 +539,20 @@ def _warm_start(last: Array | None, dual: Dual, unit: float) -> Array | None:
     """The multipliers of the `last` update in the new unit of reward; None if none fit `dual`.
 
     If rewards have become smaller by many decades since then, they are too far away to begin with.
+    The etas become the best ones for the last v, since new samples change them most and finding
+    them costs less than a step with a Hessian.
     """
     if last is None or last.shape != dual.linear.shape:
         return None
     with np.errstate(over="ignore"):
         scaled = last / unit
-    return scaled if np.abs(scaled).max() < FAR else None
+    if not np.abs(scaled).max() < FAR:
+        return None
+    V = dual.features @ scaled[len(dual.terms) :]
+    for i, term in enumerate(dual.terms):
+        tau = temperature(term.base + term.sign * V, dual.linear[i], ROUGH)
+        scaled[i] = max(tau - term.offset, 0.0)
+    return scaled
 
 
 def effective_samples(weights: Array) -> float:
