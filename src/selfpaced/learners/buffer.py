@@ -43,9 +43,11 @@ class Buffer:
 
     def newest(self, rollouts: int) -> Samples:
         """The newest batches that hold at least so many `rollouts`, as one; all if they do not."""
-        sizes = np.cumsum([len(batch) for batch in reversed(self._batches)])
-        batches = int(np.searchsorted(sizes, rollouts)) + 1
-        return _together(self._batches[-batches:])
+        first, held = len(self._batches), 0
+        while held < rollouts and first > 0:
+            first -= 1
+            held += len(self._batches[first])
+        return _together(self._batches[first:])
 
     def features(self) -> Array:
         """(n, m): value features of the pooled samples."""

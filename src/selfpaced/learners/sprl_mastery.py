@@ -237,10 +237,11 @@ class MasteryLearner(SelfPacedLearner):
         floor = self._pacing.temperature_floor
         if values is data.rewards:  # among successes and ranks there are no disasters
             floor = floor_without_disasters(values, self._judge.usual, floor)
+        uniform = np.full(len(features), 1 / len(features))
         weights = creps_weights(
             values,
             features,
-            features.mean(axis=0),
+            features.T @ uniform,
             epsilon=epsilon,
             ridge=config.ridge,
             temperature_floor=floor,

@@ -168,6 +168,13 @@ def mean_of_known(values: Array) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
+def deviation_of(values: Array) -> float:
+    """The standard deviation of `values` (n,), as NumPy computes it, in half of the time."""
+    apart = values - np.add.reduce(values) / len(values)
+    apart *= apart
+    return math.sqrt(np.add.reduce(apart) / len(values))
+
+
 def frozen(array: ArrayLike | Sequence[float]) -> Array:
     """A copy as floats that cannot be written to: values are replaced, never edited.
 
@@ -181,9 +188,13 @@ def frozen(array: ArrayLike | Sequence[float]) -> Array:
 def cholesky(matrix: Array) -> Array:
     """The lower triangular L with L L^T = `matrix`.
 
-    Raise a numpy.linalg.LinAlgError if `matrix` is not positive definite.
+    LAPACK is called directly, as in `solve_lower`. Raise a numpy.linalg.LinAlgError if `matrix` is
+    not positive definite.
     """
-    return np.asarray(np.linalg.cholesky(matrix), dtype=float)
+    chol, info = scipy.linalg.lapack.dpotrf(matrix, lower=1)
+    if info:
+        raise np.linalg.LinAlgError("matrix is not positive definite")
+    return chol
 
 
 def factor_of(matrix: Array) -> Array | None:
@@ -205,6 +216,29 @@ def solve_lower(chol: Array, right: Array, *, overwrite: bool = False) -> Array:
     if info:
         raise np.linalg.LinAlgError("singular triangular matrix")
     return solution
+
+
+def inverse_lower(chol: Array) -> Array:
+    """The inverse of a lower triangular `chol`, whose entries above the diagonal are 0.
+
+    A product with it costs half of what `solve_lower` does for many columns.
+    """
+    found, info = scipy.linalg.lapack.dtrtri(chol, lower=1)
+    if info:
+        raise np.linalg.LinAlgError("singular triangular matrix")
+    return found
+
+
+def eigen(matrix: Array) -> tuple[Array, Array]:
+    """The eigenvalues (d,) of a small symmetric `matrix`, in ascending order, and eigenvectors.
+
+    Column i of the vectors (d, d) belongs to value i. LAPACK is called directly, as in
+    `solve_lower`. Raise a numpy.linalg.LinAlgError if it finds none.
+    """
+    values, vectors, info = scipy.linalg.lapack.dsyevd(matrix, lower=1)
+    if info:
+        raise np.linalg.LinAlgError("eigenvalues did not converge")
+    return values, vectors
 
 
 def inverse(matrix: Array) -> Array:

@@ -157,11 +157,17 @@ class RBFFeatures:
         """Index of the feature that is 1 for every context: the last."""
         return len(self.centres)
 
+    @functools.cached_property
+    def _scaled(self) -> tuple[Array, Array, Array]:
+        """sqrt(p) (d,), the centres in units in which p is 1 (k, d), and their squared norms."""
+        scale = np.sqrt(self.precision)
+        m = self.centres * scale
+        return scale, m, np.einsum("md,md->m", m, m)
+
     def __call__(self, contexts: Array) -> Array:
         """(n, m): the features of each row of `contexts` (n, d)."""
-        scale = np.sqrt(self.precision)
-        c, m = contexts * scale, self.centres * scale
-        exponent = 2 * c @ m.T - np.einsum("md,md->m", m, m)  # |c|^2 cancels when normalised
+        scale, m, squares = self._scaled
+        exponent = 2 * (contexts * scale) @ m.T - squares  # |c|^2 cancels when normalised
         exponent -= exponent.max(axis=1, keepdims=True)
         features = np.ones((len(contexts), self.outputs))
         np.exp(exponent, out=features[:, :-1])

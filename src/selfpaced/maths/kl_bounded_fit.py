@@ -42,7 +42,7 @@ policy and once for the contexts, and then every eta costs little. Directions of
 contexts do not span make the printed inverse singular; the fit leaves them as they were.
 """
 
-import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +54,9 @@ from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.whitened_regression import Regression, Solution
 
-ETA_BRACKET = (1e-8, 1e12)  # the interval in which the eta of an active bound is searched
+LEAST_SHARE = 1e-12  # smallest 1 / (1 + eta) at which the root of an active bound is searched
+ACCURACY = 1e-5  # relative, of that share
+STEEPEST = 1e3  # largest sqrt(KL / epsilon) that the search sees, since a KL can be infinite
 HALVINGS = 30  # bisections of the way between two covariances
 
 
@@ -229,34 +231,31 @@ def _gaussian_part(old: Gaussian, points: Array, weights: Array) -> Regression:
 def _within_bound(parts: list[Regression], epsilon: float) -> list[Solution] | None:
     """The solutions of `parts` for the smallest eta at which their KLs add up to at most epsilon.
 
-    eta is 0 if the bound is inactive there. The KL falls as eta grows, so the root is bracketed in
-    steps of log eta and then refined. None if no eta in `ETA_BRACKET` keeps the bound.
+    eta is 0 if the bound is inactive there. Otherwise it is found as the share 1 / (1 + eta) of the
+    samples against the old distribution, to which sqrt(KL) is nearly proportional: both are 0 at
+    eta = infinity. None if no share above `LEAST_SHARE` keeps the bound.
     """
     at_zero = [part.solution(0.0) for part in parts]
-    if sum(solution.kl for solution in at_zero) <= epsilon:
+    if _sum_of_kls(at_zero) <= epsilon:
         return at_zero
 
-    @functools.cache  # the ends of the bracket are asked for again
-    def solutions(log_eta: float) -> list[Solution]:
-        return [part.solution(float(np.exp(log_eta))) for part in parts]
+    def solutions(share: float) -> list[Solution]:
+        return [part.solution(1.0 / share - 1.0) for part in parts]
 
-    def excess(log_eta: float) -> float:
-        kl = sum(solution.kl for solution in solutions(log_eta))
-        return float(np.log(np.clip(kl / epsilon, 1e-30, 1e30)))
+    def excess(share: float) -> float:
+        if share == 0.0:
+            return -1.0
+        kl = _sum_of_kls(at_zero if share == 1.0 else solutions(share))
+        return min(math.sqrt(kl / epsilon), STEEPEST) - 1.0
 
-    least, most = np.log(ETA_BRACKET)
-    low = high = 0.0
-    while excess(high) > 0.0:
-        low, high = high, high + 2.0
-        if high > most:
-            return None
-    while low == high or excess(low) < 0.0:
-        high, low = low, low - 2.0
-        if low < least:
-            return solutions(high)
-    tolerance = 1e-5
-    root = scipy.optimize.brentq(excess, low, high, xtol=tolerance)
-    return solutions(root + 2 * tolerance)  # slightly above the root, where the bound holds
+    root = scipy.optimize.brentq(excess, 0.0, 1.0, xtol=LEAST_SHARE, rtol=ACCURACY)
+    # Slightly below the root the bound holds.
+    found = solutions(max((1.0 - 2 * ACCURACY) * root - 2 * LEAST_SHARE, LEAST_SHARE))
+    return found if _sum_of_kls(found) <= epsilon else None
+
+
+def _sum_of_kls(solutions: list[Solution]) -> float:
+    return sum(solution.kl for solution in solutions)
 
 
 def _policy_from(

@@ -18,7 +18,7 @@ where narrowing is a number, and smaller where there are fewer samples than the 
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, solve_lower
+from selfpaced.maths.arrays import Array, deviation_of, solve_lower
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.reps import effective_samples
 
@@ -74,4 +74,4 @@ def floor_without_disasters(rewards: Array, usual: float, floor: float) -> float
     `usual` raised to it. Otherwise a crash that costs a thousand times what can be gained would
     alone determine the temperature.
     """
-    return floor * float(np.maximum(rewards, usual).std() / rewards.std())
+    return floor * deviation_of(np.maximum(rewards, usual)) / deviation_of(rewards)

@@ -13,6 +13,8 @@ a soft maximum in x are the sample weights, exp(A / eta_p) of the policy (Eq. 1,
 exp(beta / (alpha + eta_mu)) of the contexts (Eq. 8), both normalised to sum to 1.
 """
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -20,11 +22,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, deviation_of
 
 TOLERANCE = 1e-7  # largest |projected gradient| of the scaled dual at which Newton stops
 LEAST_GAP = 1e-290  # mean difference of values below which they count as equal
 ETA_FLOOR = 1e-6  # lower bound of the temperatures in the scaled dual
+REUSED = 0.1  # share to which a step lowers the gradient from which its Hessian is used again
 FAR = 1e8  # multipliers of the scaled dual from which a warm start is no help
 UNSEEN = 1e-10  # features with no larger value among the samples are left out of the dual
 ROUGH = 0.03  # relative accuracy of temperatures that only set a scale or a starting point
@@ -58,7 +61,7 @@ def _weights_and_kl(below: Array, eta: float) -> tuple[Array, float, float]:
     weights = np.exp(shifted)
     total = float(np.add.reduce(weights))
     weights /= total
-    log_mean = float(np.log(total / len(below)))
+    log_mean = math.log(total / len(below))
     return weights, log_mean, max(float(weights @ shifted) - log_mean, 0.0)
 
 
@@ -75,17 +78,18 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     mean_gap = -float(below.mean())
     if mean_gap < LEAST_GAP:
         return 1.0
-    if epsilon >= np.log(len(x) / np.count_nonzero(below == 0.0)):
+    if epsilon >= math.log(len(x) / np.count_nonzero(below == 0.0)):
         return max(-float(below[below < 0.0].max()) * 1e-3, LEAST_GAP)
 
+    @functools.cache  # the ends of the bracket are asked for again
     def excess(log_eta: float) -> float:
-        return float(np.log(max(_weights_and_kl(below, np.exp(log_eta))[2], 1e-300) / epsilon))
+        return math.log(max(_weights_and_kl(below, math.exp(log_eta))[2], 1e-300) / epsilon)
 
-    high = float(np.log(mean_gap / epsilon))  # KL <= mean gap / eta, by Jensen
+    high = math.log(mean_gap / epsilon)  # KL <= mean gap / eta, by Jensen
     low = high - 2.0
     while excess(low) < 0.0:
         high, low = low, low - 2.0
-    return float(np.exp(scipy.optimize.brentq(excess, low, high, xtol=accuracy, rtol=1e-14)))
+    return math.exp(scipy.optimize.brentq(excess, low, high, xtol=accuracy, rtol=1e-14))
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,7 @@ def sprl_dual(
     """
     policy = Term(rewards, -1.0, 0.0)
     contexts = Term(alpha * log_ratio, 1.0, alpha)
-    linear = np.r_[epsilon, epsilon, np.zeros(features.shape[1])]
+    linear = np.concatenate([[epsilon, epsilon], np.zeros(features.shape[1])])
     return Dual((policy, contexts), features, linear, ridge)
 
 
@@ -200,7 +204,9 @@ def creps_dual(
     test_duals_ignore_a_constant_shift_of_V. `mean_features` (m,) are E_mu[phi(c)], or the mean over
     the buffer where contexts are not drawn from the target.
     """
-    return Dual((Term(rewards, -1.0, 0.0),), features, np.r_[epsilon, mean_features], ridge)
+    return Dual(
+        (Term(rewards, -1.0, 0.0),), features, np.concatenate([[epsilon], mean_features]), ridge
+    )
 
 
 class Minimum(NamedTuple):
@@ -260,7 +266,8 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
 
     An eta at its floor is held there while the gradient pushes it further down. No step lowers a
     temperature eta + offset to less than a tenth of itself, since the soft maximum is singular
-    at 0.
+    at 0. The Hessian costs more than the rest of a step, so that it serves the next step, too,
+    after one that has lowered the gradient to a share REUSED: there it has hardly changed.
     """
     k = len(dual.terms)
     offsets = [term.offset for term in dual.terms]
@@ -268,22 +275,20 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
     z[:k] = np.maximum(z[:k], floor)
     point = dual(z)
     largest, steps = _largest_slope(point.gradient, z, k, floor), 0
+    factors: _Factors | None = None
     while largest > TOLERANCE and steps < max_steps:
         steps += 1
-        hessian = point.hessian()
-        # Where one sample has all the weight the curvature in eta is 0 and the step would be
-        # infinite: limit it to ten times the temperature.
         etas, slopes = z[:k].tolist(), point.gradient[:k].tolist()
         temperatures = [eta + offset for eta, offset in zip(etas, offsets, strict=True)]
-        for i in range(k):
-            least_curvature = abs(slopes[i]) / (10.0 * temperatures[i])
-            hessian[i, i] = max(hessian[i, i], least_curvature)
         at_floor = [i for i in range(k) if etas[i] <= floor]
         held = [i for i in at_floor if slopes[i] > 0.0]
-        direction = _newton_direction(hessian, point.gradient, held)
+        if factors is None or factors.held != held:
+            factors = _factors(point, temperatures, held)
+        direction = factors.newton_direction(point.gradient)
         if any(direction[i] < 0.0 for i in at_floor):
             held += [i for i in at_floor if direction[i] < 0.0]
-            direction = _newton_direction(hessian, point.gradient, held)
+            factors = _factors(point, temperatures, held)
+            direction = factors.newton_direction(point.gradient)
         least = np.array(
             [
                 max(floor, 0.1 * tau - offset)
@@ -294,7 +299,9 @@ def _newton(dual: Dual, start: Array, floor: float, max_steps: int = 50) -> Mini
         if moved is None:
             break  # rounding hides any further progress
         z, point = moved
-        largest = _largest_slope(point.gradient, z, k, floor)
+        before, largest = largest, _largest_slope(point.gradient, z, k, floor)
+        if largest > REUSED * before:
+            factors = None
     return Minimum(
         z=z,
         maxima=point.maxima,
@@ -313,25 +320,42 @@ def _largest_slope(gradient: Array, z: Array, k: int, floor: float) -> float:
     return float(slopes.max())
 
 
-def _newton_direction(hessian: Array, gradient: Array, held: list[int]) -> Array:
-    """-H^-1 g, with 0 for the etas that are `held`.
+class _Factors(NamedTuple):
+    """A Hessian H, scaled to a unit diagonal and factored."""
 
-    H is scaled to a unit diagonal; a small multiple of the identity is added until Cholesky
-    succeeds.
+    chol: Array
+    """The upper Cholesky factor of the scaled H."""
+    scale: Array
+    """One over the square root of the diagonal of H; 0 for the etas that are `held`."""
+    held: list[int]
+    """The etas that no step changes."""
+
+    def newton_direction(self, gradient: Array) -> Array:
+        """-H^-1 g for a `gradient` g, with 0 for the etas that are `held`."""
+        solution, _ = scipy.linalg.lapack.dpotrs(self.chol, -gradient * self.scale)
+        return solution * self.scale
+
+
+def _factors(point: Evaluation, temperatures: list[float], held: list[int]) -> _Factors:
+    """The factors of the Hessian at `point`, where the terms have these `temperatures`.
+
+    A small multiple of the identity is added until Cholesky succeeds.
     """
-    n = len(gradient)
-    scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
-    H = hessian * scale
+    H = point.hessian()
+    # Where one sample has all the weight the curvature in eta is 0 and the step would be
+    # infinite: limit it to ten times the temperature.
+    for i, tau in enumerate(temperatures):
+        H[i, i] = max(H[i, i], abs(point.gradient[i]) / (10.0 * tau))
+    scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    scale[held] = 0.0
+    H *= scale
     H *= scale[:, None]
-    right = -gradient * scale
-    for i in held:
-        H[i] = H[:, i] = right[i] = 0.0
     jitter = 1e-13
     while True:
-        H.flat[:: n + 1] = 1.0 + jitter
-        _, solution, info = scipy.linalg.lapack.dposv(H, right)
+        H.flat[:: len(H) + 1] = 1.0 + jitter
+        chol, info = scipy.linalg.lapack.dpotrf(H.T)  # H is symmetric, and H.T need not be copied
         if info == 0:
-            return solution * scale
+            return _Factors(chol, scale, held)
         jitter *= 100.0
 
 
@@ -450,7 +474,7 @@ def sprl_weights(
     first = _warm_start(start, dual, unit)
     if first is None:
         eta_mu = max(temperature(alpha * log_ratio, epsilon, ROUGH) - alpha, 0.0)
-        first = np.r_[1.0, eta_mu, np.zeros(features.shape[1])]
+        first = np.concatenate([[1.0, eta_mu], np.zeros(features.shape[1])])
     minimum = minimise(dual, first)
     eta_p, eta_mu, v = float(minimum.z[0]), float(minimum.z[1]), minimum.z[2:]
     w_policy, w_contexts = (m.weights for m in minimum.maxima)
@@ -493,10 +517,10 @@ def creps_weights(
     unit = _unit(rewards, epsilon)
     scaled = (rewards - rewards.max()) / unit
     dual = creps_dual(scaled, features, mean_features, epsilon=epsilon, ridge=ridge)
-    floor = max(ETA_FLOOR, temperature_floor * float(scaled.std()))
+    floor = max(ETA_FLOOR, temperature_floor * deviation_of(scaled))
     first = _warm_start(start, dual, unit)
     if first is None:
-        first = np.r_[max(1.0, floor), np.zeros(features.shape[1])]
+        first = np.concatenate([[max(1.0, floor)], np.zeros(features.shape[1])])
     minimum = minimise(dual, first, floor)
     return Weights(
         policy=minimum.maxima[0].weights,
@@ -515,12 +539,20 @@ def _warm_start(last: Array | None, dual: Dual, unit: float) -> Array | None:
     """The multipliers of the `last` update in the new unit of reward; None if none fit `dual`.
 
     If rewards have become smaller by many decades since then, they are too far away to begin with.
+    The etas become the best ones for the last v, since new samples change them most and finding
+    them costs less than a step with a Hessian.
     """
     if last is None or last.shape != dual.linear.shape:
         return None
     with np.errstate(over="ignore"):
         scaled = last / unit
-    return scaled if np.abs(scaled).max() < FAR else None
+    if not np.abs(scaled).max() < FAR:
+        return None
+    V = dual.features @ scaled[len(dual.terms) :]
+    for i, term in enumerate(dual.terms):
+        tau = temperature(term.base + term.sign * V, dual.linear[i], ROUGH)
+        scaled[i] = max(tau - term.offset, 0.0)
+    return scaled
 
 
 def effective_samples(weights: Array) -> float:

@@ -52,7 +52,7 @@ def agreement(contexts: Array, rewards: Array, succeeded: BoolArray) -> float:
     1 if there are only successes or only failures.
     """
     won, lost = _spread_evenly(succeeded), _spread_evenly(~succeeded)
-    if won.size == 0 or lost.size == 0:
+    if won.size == 0 or lost.size == 0 or rewards[won].min() > rewards[lost].max():
         return 1.0
     deviations = contexts.std(axis=0)
     deviations[deviations == 0.0] = 1.0
@@ -64,10 +64,11 @@ def agreement(contexts: Array, rewards: Array, succeeded: BoolArray) -> float:
     )
     near -= near.max()  # the nearest pair counts, however far it is
     np.exp(near, out=near)
-    earned_more = np.sign(rewards[won, None] - rewards[None, lost])
-    earned_more += 1.0
-    earned_more *= near
-    return float(0.5 * earned_more.sum() / near.sum())
+    # Successes below the best failure and failures above the worst success: all others agree.
+    low = rewards[won] <= rewards[lost].max()
+    high = rewards[lost] >= rewards[won].min()
+    earned_less = 1.0 - np.sign(rewards[won[low], None] - rewards[lost[high]])
+    return 1.0 - 0.5 * float((earned_less * near[low][:, high]).sum() / near.sum())
 
 
 def ranks(values: Array) -> Array:
@@ -82,4 +83,4 @@ def _spread_evenly(chosen: BoolArray) -> IntArray:
     rows = np.flatnonzero(chosen)
     if len(rows) <= COMPARED:
         return rows
-    return rows[np.linspace(0, len(rows) - 1, COMPARED).astype(int)]
+    return rows[np.arange(COMPARED) * (len(rows) - 1) // (COMPARED - 1)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array, cholesky, solve_lower
+from selfpaced.maths.arrays import Array, cholesky, eigen, inverse_lower
 from selfpaced.maths.gaussian import log_det
 
 
@@ -19,7 +19,7 @@ class Solution(NamedTuple):
     delta: Array
     """(d, m): Delta A."""
     covariance: Array
-    """(d, d): S_y."""
+    """(d, d): S_y, symmetric but for rounding."""
     kl: float
     """The mean of KL(old || new), in nats; infinite where S_y is singular."""
 
@@ -39,39 +39,32 @@ class Regression:
 
     @staticmethod
     def of(residuals: Array, chol: Array, features: Array, weights: Array) -> "Regression":
-        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance.
-
-        It overwrites `residuals`.
-        """
-        white = solve_lower(chol, residuals.T, overwrite=True)  # (d, N)
+        """Statistics of `residuals` (N, d) from the old mean; `chol` is L of the old covariance."""
+        roots = np.sqrt(weights)  # half of each weight goes to either factor of a product
+        white = inverse_lower(chol) @ residuals.T  # (d, N)
+        white *= roots
         basis = _directions(features)
         seen = basis @ features.T  # (m, N)
-        s, rotation = np.linalg.eigh((seen * weights) @ seen.T)
-        basis = rotation.T @ basis
-        weighted = white * weights
-        C = weighted @ features @ basis.T
-        return Regression(C, weighted @ white.T, np.maximum(s, 0.0), basis)
+        seen *= roots
+        s, rotation = eigen(seen @ seen.T)
+        C = white @ seen.T @ rotation
+        return Regression(C, white @ white.T, np.maximum(s, 0.0), rotation.T @ basis)
 
     def solution(self, eta: float) -> Solution:
         """Delta A and S_y for this `eta`. A direction in which no sample has weight stays."""
         d = len(self.R)
         delta = self.C / np.maximum(self.s + eta, 1e-300)
-        covariance = self.R.copy()
+        covariance = self.R - delta @ self.C.T
         covariance.reshape(-1)[:: d + 1] += eta
-        covariance -= delta @ self.C.T
         covariance /= 1.0 + eta
-        covariance = covariance + covariance.T
-        covariance /= 2
         try:
             chol = cholesky(covariance)
         except np.linalg.LinAlgError:
             return Solution(delta, covariance, np.inf)
-        beside = np.zeros((d, d + delta.shape[1]), order="F")  # [I, Delta A]
-        beside.reshape(-1, order="F")[: d * d : d + 1] = 1.0
-        beside[:, d:] = delta
-        white = solve_lower(chol, beside, overwrite=True)
-        white *= white
-        kl = 0.5 * (float(np.add.reduce(white, axis=None)) - d) + log_det(chol)
+        inverse = inverse_lower(chol)  # its squares add up to tr S_y^-1
+        white = inverse @ delta
+        squares = float(np.vdot(inverse, inverse) + np.vdot(white, white))
+        kl = 0.5 * (squares - d) + log_det(chol)
         return Solution(delta, covariance, np.inf if math.isnan(kl) else kl)
 
 
@@ -80,7 +73,7 @@ def _directions(features: Array) -> Array:
 
     Directions that the contexts do not span are left out, so that a fit does not change them.
     """
-    values, vectors = np.linalg.eigh(features.T @ features / len(features))
+    values, vectors = eigen(features.T @ features / len(features))
     if values[0] > 1e-12 * values[-1]:
         return (vectors / np.sqrt(values)).T
     # The second moment squares the features and so loses half of the digits, such as those of
