@@ -49,7 +49,6 @@ import numpy as np
 import scipy
 
 from selfpaced.maths.arrays import Array, factor_of, solve_lower
-from selfpaced.maths.bisection import largest_root
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.whitened_regression import Regression, Solution
@@ -57,7 +56,7 @@ from selfpaced.maths.whitened_regression import Regression, Solution
 LEAST_SHARE = 1e-12  # smallest 1 / (1 + eta) at which the root of an active bound is searched
 ACCURACY = 1e-5  # relative, of that share
 STEEPEST = 1e3  # largest sqrt(KL / epsilon) that the search sees, since a KL can be infinite
-HALVINGS = 30  # bisections of the way between two covariances
+NEWTON_STEPS, CLOSE = 60, 1e-9  # on the way between two covariances; relative accuracy there
 
 
 class PolicyFit(NamedTuple):
@@ -200,13 +199,29 @@ def moved_back_until_entropy(
         return new
     white = solve_lower(old.chol, solve_lower(old.chol, new.covariance).T)
     gains = np.maximum(np.linalg.eigvalsh(white), 1e-16) - 1.0  # rounding can make them negative
-    least = 2 * (floor - old.entropy)
-    t = largest_root(lambda t: float(np.add.reduce(np.log1p(t * gains))) - least, HALVINGS)
+    t = _largest_share(gains, 2 * (floor - old.entropy))
     covariance = t * new.covariance + (1.0 - t) * old.covariance
     chol = factor_of(covariance)
     if chol is None:
         covariance, chol = old.covariance, old.chol
     return LinearGaussianPolicy.trusted(new.features, new.A, covariance, chol)
+
+
+def _largest_share(gains: Array, least: float) -> float:
+    """The largest t in [0, 1] at which sum log(1 + t gains) is at least `least`, 0 or less.
+
+    The sum is 0 at t = 0 and concave in t, so that Newton's steps from t = 1 come down to the root
+    and never pass it.
+    """
+    t = 1.0
+    for _ in range(NEWTON_STEPS):
+        factors = 1.0 + t * gains
+        missing = least - float(np.add.reduce(np.log(factors)))
+        step = missing / float(np.add.reduce(gains / factors))
+        t = max(t + step, 0.0)
+        if abs(step) <= CLOSE * t:
+            break
+    return (1.0 - 2 * CLOSE) * t  # slightly below the root, where there is enough
 
 
 def _policy_part(

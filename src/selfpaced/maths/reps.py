@@ -13,7 +13,6 @@ a soft maximum in x are the sample weights, exp(A / eta_p) of the policy (Eq. 1,
 exp(beta / (alpha + eta_mu)) of the contexts (Eq. 8), both normalised to sum to 1.
 """
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -81,15 +80,28 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     if epsilon >= math.log(len(x) / np.count_nonzero(below == 0.0)):
         return max(-float(below[below < 0.0].max()) * 1e-3, LEAST_GAP)
 
-    @functools.cache  # the ends of the bracket are asked for again
-    def excess(log_eta: float) -> float:
-        return math.log(max(_weights_and_kl(below, math.exp(log_eta))[2], 1e-300) / epsilon)
-
-    high = math.log(mean_gap / epsilon)  # KL <= mean gap / eta, by Jensen
-    low = high - 2.0
-    while excess(low) < 0.0:
-        high, low = low, low - 2.0
-    return math.exp(scipy.optimize.brentq(excess, low, high, xtol=accuracy, rtol=1e-14))
+    # Newton's steps on log(KL / epsilon) as a function of log eta, from where it would be 0 if x
+    # were Gaussian. A step that leaves the interval known to hold the root becomes a bisection.
+    low, high = -math.inf, math.log(mean_gap / epsilon)  # KL <= mean gap / eta, by Jensen
+    spread = mean_gap * deviation_of(below / mean_gap)
+    log_eta = min(math.log(spread / math.sqrt(2.0 * epsilon)), high)
+    while True:
+        eta = math.exp(log_eta)
+        weights, log_mean, kl = _weights_and_kl(below, eta)
+        excess = math.log(max(kl, 1e-300) / epsilon)
+        low, high = (log_eta, high) if excess > 0.0 else (low, log_eta)
+        mean = kl + log_mean  # of below / eta, as the variance
+        variance = float(weights @ (below / eta) ** 2) - mean**2
+        step = excess * kl / variance if variance > 0.0 else math.inf  # the slope is -variance / KL
+        if abs(step) <= accuracy:
+            return math.exp(log_eta + step)
+        if low == -math.inf:
+            step = max(step, -2.0) if step < 0.0 else -2.0
+        elif not low < log_eta + step < high:
+            step = (low + high) / 2 - log_eta
+            if abs(step) <= accuracy:
+                return eta
+        log_eta += step
 
 
 @dataclass(frozen=True)

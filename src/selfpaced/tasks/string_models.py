@@ -65,6 +65,10 @@ class DrawnStrings(NamedTuple):
     length: Array
     """(n,): length of the string, as a factor of the nominal one."""
 
+    def of_rows(self, rows: IntArray) -> "DrawnStrings":
+        """The strings of these `rows` (k,)."""
+        return DrawnStrings(self.model[rows], self.damping[rows], self.length[rows])
+
 
 @dataclass(frozen=True, repr=False)
 class AnyString:

@@ -248,7 +248,7 @@ class Arena:
                     scales[rows],
                     positions[rows],
                     velocities[rows],
-                    None if strings is None else DrawnStrings(*(part[rows] for part in strings)),
+                    None if strings is None else strings.of_rows(rows),
                     None if worlds is None else Worlds(*(part[rows] for part in worlds)),
                 )
             )
