@@ -2,8 +2,9 @@
 
 Every rollout gets a random reward, so there is nothing to learn, and whatever the covariance does
 is chance: a Gaussian fitted to few weighted samples is too narrow on average, too narrow in some
-directions and too wide in others, and the next samples come from it. With the batch and buffer of
-`sprl-mastery` on each task, with and without asking for evidence. From the project's folder:
+directions and too wide in others, and the next samples come from it. With the batches of the
+paper's SPRL on each task, ten of them in the buffer, with and without asking for evidence. From the
+project's folder:
 
     python studies/random_rewards.py docs/images/random-rewards.png
 """

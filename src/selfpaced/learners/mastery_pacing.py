@@ -54,8 +54,8 @@ class Mastery:
     wait_for_successes: bool = True
     """While successes are rare, a search that has seen one keeps its contexts.
 
-    Otherwise it follows rewards to contexts where they are high by nature. It has no effect on
-    tasks without successes.
+    Otherwise it follows rewards to contexts where they are high by nature. On tasks without
+    successes it has an effect only after a search that has found nothing.
     """
     narrow_contexts: bool = True
     """Contexts that stay become narrower, until the policy can serve all of them.
