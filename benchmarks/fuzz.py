@@ -97,7 +97,7 @@ def job(out, seed):
         seed=seed,
         iterations=8,
         out=out,
-        problem=describe(BOWL, "sprl", BOWL.built_problem()),
+        problem=describe(BOWL, BOWL.built_problem()),
         code=None,
     )
 

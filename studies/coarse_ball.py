@@ -39,5 +39,4 @@ COARSE = replace(
     title="Ball-in-a-Cup, coarse model",
     problem=coarse_problem,
     algorithms={**BALL_IN_A_CUP.algorithms, "sprl-mastery": sprl_before(16)},
-    own_iterations={},
 )

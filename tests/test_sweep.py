@@ -250,9 +250,21 @@ def test_a_worker_that_is_asked_to_stop_by_somebody_else_is_started_again(tmp_pa
     assert counter.read_text() == "0"
 
 
+def test_an_algorithm_may_have_a_number_of_iterations_of_its_own(tmp_path):
+    longer = dataclasses.replace(BOWL, own_iterations={"sprl": 7, "elsewhere": 3})
+    lengths = {job.algorithm: job.iterations for job in plan([longer], [], [0], tmp_path)}
+    assert lengths == {name: 7 if name == "sprl" else BOWL.iterations for name in BOWL.algorithms}
+    asked = plan([longer], ["sprl"], [0], tmp_path, iterations=3)
+    assert asked[0].iterations == 3
+    assert len(train(longer, "sprl").records) == 7
+    assert train(longer, "sprl").records == train(BOWL, "sprl", iterations=7).records
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"own_iterations": {"sprl": 0}}, r"own_iterations\['sprl'\] must be a whole number"),
+        ({"own_iterations": [7]}, "own_iterations must be a Mapping"),
         ({"name": "a/b"}, "name must be letters, digits"),
         ({"algorithms": {"..": SPRL()}}, "name must be letters, digits"),
         ({"iterations": 0}, "iterations must be a whole number"),

@@ -88,13 +88,13 @@ def plan(
     for experiment, reference in zip(found, experiments, strict=True):
         problem = experiment.built_problem()
         check_installed(problem.task)
+        description = describe(experiment, problem)
         for name in chosen[experiment.name]:
             length = experiment.iterations_of(name) if iterations is None else iterations
             config = _overridden(name, experiment.algorithm(name), overrides)
             check_installed(config)
             code = code_fingerprint(experiment.problem, problem, config)
             plain_config = plain(config)
-            description = describe(experiment, name, problem)
             alike = [
                 Job(
                     experiment=experiment,

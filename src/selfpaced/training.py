@@ -252,7 +252,7 @@ def train(
         config = found.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
         name = algorithm if isinstance(algorithm, str) else ""
         length = found.iterations_of(name) if iterations is None else iterations
-        budget = budget_of(found, name, length)
+        budget = budget_of(found, length)
         built = found.built_problem()
     else:
         if isinstance(algorithm, str):
@@ -321,11 +321,11 @@ class _CountedMeasurements:
         return found
 
 
-def budget_of(experiment: Experiment, algorithm: str, iterations: int) -> Budget:
-    """A run of `iterations` of the algorithm of this name, measured as `experiment` says."""
+def budget_of(experiment: Experiment, iterations: int) -> Budget:
+    """A run of `iterations`, measured as `experiment` says."""
     return Budget(
         iterations=check_at_least("iterations", iterations, 1),
-        measure_every=experiment.measure_every(algorithm),
+        measure_every=experiment.measure_every,
         measure_rollouts=experiment.measure_rollouts,
         final_rollouts=experiment.final_rollouts,
     )

@@ -51,6 +51,32 @@ def test_a_hard_target_is_reached_with_defaults_only():
     assert run.records[-1]["kl_to_target"] < 1.0
 
 
+def test_small_batches_that_stay_narrow_contexts_no_faster_per_rollout_than_large_ones():
+    """Half of the rollouts succeed, whatever they do, so that the contexts stay."""
+
+    def half(contexts, thetas):
+        return thetas[:, 0], np.arange(len(thetas)) % 2 == 0
+
+    def deviations(n_samples, rollouts):
+        rule = Mastery(rule=MasteryRule(search=False))
+        learner = SPRL(n_samples=n_samples, pacing=rule).learner(problem(task=half))
+        rng = np.random.default_rng(0)
+        while learner.contexts is learner._mover._start:  # the buffer is being filled
+            told(learner, rng)
+        for _ in range(rollouts // n_samples - 1):
+            told(learner, rng)
+        return np.sqrt(np.diag(learner.contexts.covariance))
+
+    def told(learner, rng):
+        contexts, thetas = learner.ask(rng)
+        learner.tell(Samples(contexts, thetas, *half(contexts, thetas)))
+
+    start = np.sqrt(np.diag(problem().initial_contexts.covariance))
+    for n_samples in (10, 50):
+        np.testing.assert_allclose(deviations(n_samples, 400), start / 1.03**8, rtol=1e-6)
+    np.testing.assert_allclose(deviations(100, 800), start / 1.03**8, rtol=1e-6)
+
+
 def thetas_and_contexts(made, config=None, batches=40):
     learner, rng = (config or SPRL()).learner(made), np.random.default_rng(0)
     rows = []

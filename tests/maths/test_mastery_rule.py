@@ -8,7 +8,6 @@ import pytest
 from selfpaced import Box, Gaussian, MasteryRule
 from selfpaced.maths.mastery_rule import (
     NARROWEST,
-    WIDTH_FACTOR,
     ContextMover,
     blend,
     step_towards,
@@ -118,13 +117,13 @@ def test_bad_values_are_named(config, words):
 
 def test_contexts_that_stay_become_narrower_until_they_are_mastered_again():
     narrowing, again = (
-        ContextMover(MasteryRule(), BOX, TARGET, START, narrows=True) for _ in range(2)
+        ContextMover(MasteryRule(), BOX, TARGET, START, width_factor=1.03) for _ in range(2)
     )
     narrowing.move("on")
     before, mean = np.sqrt(np.diag(narrowing.contexts.covariance)), narrowing.contexts.mean
     narrowing.move("stay")
     after = np.sqrt(np.diag(narrowing.contexts.covariance))
-    np.testing.assert_allclose(after, before / WIDTH_FACTOR)
+    np.testing.assert_allclose(after, before / 1.03)
     np.testing.assert_array_equal(narrowing.contexts.mean, mean)
     for _ in range(200):
         narrowing.move("stay")

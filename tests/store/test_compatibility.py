@@ -46,7 +46,6 @@ KNOWN = EXPERIMENTS | {
         earlier_runs.KINEMATIC,
         earlier_runs.TEN_LINKS_BALL,
         earlier_runs.TEN_LINKS_ROBUST,
-        earlier_runs.ONE_LENGTH_BALL,
     )
 }
 

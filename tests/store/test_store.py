@@ -29,7 +29,7 @@ from selfpaced.tasks.contextual_pointmass import ContextualPointMass
 FILES = ("metrics.jsonl", "result.json", "policy.npz", "final.npz")
 
 
-PROBLEM = describe(BOWL, "creps", BOWL.problem())
+PROBLEM = describe(BOWL, BOWL.problem())
 
 
 def job(out, iterations=20, config=ALGORITHMS["sprl"], problem=PROBLEM):

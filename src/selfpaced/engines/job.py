@@ -83,8 +83,8 @@ class Job:
         return finished_iterations(self.folder) >= self.iterations
 
 
-def describe(experiment: Experiment, algorithm: str, problem: Problem) -> dict[str, Any]:
-    """What identifies the problem of a run and how it is measured, as plain data."""
+def describe(experiment: Experiment, problem: Problem) -> dict[str, Any]:
+    """What identifies the experiment's problem and how it is measured, as plain data."""
     finals = {name: _name(task) for name, task in problem.final_tasks.items()}
     return {
         "task": _name(problem.task),
@@ -96,7 +96,7 @@ def describe(experiment: Experiment, algorithm: str, problem: Problem) -> dict[s
         "value_features": _short(problem.value_features.spec()),
         "reward_shift": problem.reward_shift,
         "measure": [
-            experiment.measure_every(algorithm),
+            experiment.measure_every,
             experiment.measure_rollouts,
             experiment.final_rollouts,
         ],
@@ -161,7 +161,7 @@ def execute(
         # Another launcher may have asked for more iterations than this job. The longer run is done
         # in any case, so that the result does not depend on which launcher executes it.
         length = max(job.iterations, asked_iterations(job.folder))
-        budget = budget_of(job.experiment, job.algorithm, length)
+        budget = budget_of(job.experiment, length)
         streams = streams_of(job.seed)  # of which only that of measurements is used here
         final = train_to_end(
             training, problem, streams, budget, files, after_iteration, threads=threads

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from selfpaced.experiments.algorithm_names import algorithm_called
 from selfpaced.maths.arrays import check_at_least, check_kind, has_method
-from selfpaced.names import checked_name, named
+from selfpaced.names import checked_name
 from selfpaced.types import Algorithm, Problem
 
 MEASUREMENTS = 50  # measurements on the target during a run
@@ -58,7 +58,8 @@ class Experiment:
     own_iterations: Mapping[str, int] = field(default_factory=dict[str, int])
     """The number of updates of those algorithms that need another one than `iterations`.
 
-    An algorithm that learns from smaller batches, for example, needs more updates.
+    Other names than those of `algorithms` have no effect, so that `dataclasses.replace` can
+    exchange the algorithms alone.
     """
     title: str = ""
     """Title of the experiment in figures; its name if not given."""
@@ -84,7 +85,6 @@ class Experiment:
             check_algorithm(f"algorithms[{name!r}]", config)
         check_kind("own_iterations", self.own_iterations, Mapping)
         for name, own in self.own_iterations.items():
-            named("algorithm of own_iterations", name, self.algorithms)
             check_at_least(f"own_iterations[{name!r}]", own, 1)
         object.__setattr__(self, "title", self.title or self.name)
         for name in (self.name, *self.algorithms):
@@ -122,13 +122,14 @@ class Experiment:
         """Number of updates in a run of the algorithm of this name, unless another is asked for."""
         return self.own_iterations.get(algorithm, self.iterations)
 
-    def measure_every(self, algorithm: str) -> int:
-        """Iterations between measurements of the algorithm of this name.
+    @property
+    def measure_every(self) -> int:
+        """Iterations between measurements.
 
         It follows from the experiment and not from a run's budget, so that a run that is continued
         equals one that was asked for as long at once.
         """
-        return max(1, self.iterations_of(algorithm) // MEASUREMENTS)
+        return max(1, self.iterations // MEASUREMENTS)
 
 
 def check_algorithm(name: str, config: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from selfpaced.learners.dead_ends import DeadEnd, DeadEnds
+from selfpaced.learners.dead_ends import COUNTED, DeadEnd, DeadEnds
 from selfpaced.learners.episodic import checked_samples
 from selfpaced.learners.mastery_judge import MasteryJudge
 from selfpaced.learners.mastery_pacing import Mastery, needed_rollouts
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from selfpaced.learners.sprl import SPRL
 
 STARTS: tuple[Start, ...] = "target", "initial", "here"  # of attempts 3, 4 and 2; then again
+WIDTH_FACTOR = 1.03  # by which COUNTED rollouts change the smallest deviation of contexts
 EQUAL = 1e-150  # largest difference of rewards that counts as none: its square is no normal float
 
 
@@ -41,12 +42,14 @@ class MasteryLearner(SelfPacedLearner):
 
     def __init__(self, config: "SPRL", pacing: Mastery, problem: Problem) -> None:
         self._pacing, threshold = pacing, pacing.reward_threshold
+        # Small batches move contexts more often, and each of their moves counts for less.
+        counted = min(1.0, config.n_samples / COUNTED)
         self._mover = mover_of(
             pacing.rule,
             problem.task.context_space,
             problem.target,
             problem.initial_contexts,
-            narrows=pacing.narrow_contexts,
+            width_factor=WIDTH_FACTOR**counted if pacing.narrow_contexts else 1.0,
         )
         super().__init__(config, problem, self._mover.contexts)
         self._judge = MasteryJudge(None if threshold is None else threshold + problem.reward_shift)

@@ -17,13 +17,13 @@ A step from q towards an aim p goes along the normalised geometric mean of both,
 At first the aim is the target with standard deviations of at least `least_deviation`, so that
 neighbouring contexts keep helping each other. Once the contexts are there, it is the target itself.
 
-A mover that narrows also changes how wide contexts are on their way. Contexts wider than the
-policy can serve are never mastered, and would stay for ever, because only a step on narrows them.
-So the smallest deviation w, `least_deviation` at first, follows what is mastered:
+A mover with a width_factor above 1 also changes how wide contexts are on their way. Contexts wider
+than the policy can serve are never mastered, and would stay for ever, because only a step on
+narrows them. So the smallest deviation w, `least_deviation` at first, follows what is mastered:
 
-    "on":      w <- min(least_deviation, WIDTH_FACTOR w)
-    "stay":    w <- max(NARROWEST, w / WIDTH_FACTOR), and deviations of the contexts above those of
-               the aim shrink towards them, by WIDTH_FACTOR at most
+    "on":      w <- min(least_deviation, width_factor w)
+    "stay":    w <- max(NARROWEST, w / width_factor), and deviations of the contexts above those of
+               the aim shrink towards them, by width_factor at most
 
 With `retreats`, "back" goes to contexts that were mastered before q*, too, farther every time, and
 from the first of them back to the search (`maths/trail.py`).
@@ -54,7 +54,6 @@ from selfpaced.maths.trail import Trail
 Move = Literal["search", "on", "stay", "back"]
 MOVES: tuple[Move, ...] = ("search", "on", "stay", "back")  # records store the index
 Start = Literal["initial", "here", "target"]  # contexts from which a search begins anew
-WIDTH_FACTOR = 1.03  # by which one move changes the smallest deviation of contexts
 NARROWEST = 0.002  # smallest deviation that contexts narrow to, as a share of the box's width
 HALVINGS = 40  # halvings of [0, 1] by which bisection finds the length t of a step
 
@@ -117,7 +116,7 @@ def decided(rule: MasteryRule, mastered: float, *, anything_mastered: bool) -> M
 class ContextMover:
     """Moves a Gaussian over contexts to the target, as the mastery rule says.
 
-    If it `narrows`, contexts that stay become narrower; see the module's docstring.
+    With a `width_factor` of 1 contexts keep their width; see the module's docstring.
     """
 
     def __init__(
@@ -127,9 +126,9 @@ class ContextMover:
         target: Gaussian,
         start: Gaussian,
         *,
-        narrows: bool = False,
+        width_factor: float = 1.0,
     ) -> None:
-        self._rule, self._target, self._narrows = rule, target, narrows
+        self._rule, self._target, self._width_factor = rule, target, width_factor
         self._box_width, self._width = box.width, np.nan
         self._set_width(rule.least_deviation)
         self.contexts = self._start = start
@@ -158,7 +157,7 @@ class ContextMover:
 
     def move(self, move: Move) -> None:
         """Carry out "on", "stay" or "back". Learners search themselves: see `follow_search`."""
-        if self._narrows:
+        if self._width_factor != 1.0:
             self._follow_mastery(move)
         if move == "on":
             self._mastered = self.contexts
@@ -175,13 +174,13 @@ class ContextMover:
     def _follow_mastery(self, move: Move) -> None:
         """Change the smallest deviation, and narrow contexts that stay."""
         if move == "on":
-            self._set_width(min(self._rule.least_deviation, WIDTH_FACTOR * self._width))
+            self._set_width(min(self._rule.least_deviation, self._width_factor * self._width))
         elif move == "stay":
             narrowest = min(NARROWEST, self._rule.least_deviation)
-            self._set_width(max(narrowest, self._width / WIDTH_FACTOR))
+            self._set_width(max(narrowest, self._width / self._width_factor))
             aim = self._target if self._arrived else self._wide_target
             wanted = np.sqrt(np.diag(aim.covariance) / np.diag(self.contexts.covariance))
-            scale = np.clip(wanted, 1.0 / WIDTH_FACTOR, 1.0)
+            scale = np.clip(wanted, 1.0 / self._width_factor, 1.0)
             narrower = self.contexts.covariance * np.outer(scale, scale)
             self.contexts = Gaussian(self.contexts.mean, narrower)
 
@@ -223,7 +222,7 @@ class ContextMover:
             "covariance": self.contexts.covariance,
             "arrived": np.array(float(self._arrived)),
         }
-        if self._narrows:
+        if self._width_factor != 1.0:
             state["width"] = np.array(self._width)
         if self._mastered is not None:
             state["mastered_mean"] = self._mastered.mean
@@ -234,7 +233,7 @@ class ContextMover:
         """Continue from a `state`."""
         self.contexts = Gaussian(state["mean"], state["covariance"])
         self._arrived = bool(state["arrived"])
-        if self._narrows:
+        if self._width_factor != 1.0:
             self._set_width(float(state["width"]))
         self._mastered = None
         if "mastered_mean" in state:

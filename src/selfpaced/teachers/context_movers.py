@@ -13,14 +13,14 @@ AnyMover = ContextMover | ParticleMover
 
 
 def mover_of(
-    rule: MasteryRule, space: Box, target: Target, initial: Target, *, narrows: bool = False
+    rule: MasteryRule, space: Box, target: Target, initial: Target, *, width_factor: float = 1.0
 ) -> AnyMover:
     """What moves contexts in `space` from the distribution `initial` to the `target`.
 
-    A Gaussian that `narrows` becomes narrower while it stays. Particles keep their width.
+    A Gaussian becomes narrower by `width_factor` while it stays. Particles keep their width.
     """
     if space.ordered and isinstance(target, Gaussian) and isinstance(initial, Gaussian):
-        return ContextMover(rule, space, target, initial, narrows=narrows)
+        return ContextMover(rule, space, target, initial, width_factor=width_factor)
 
     def draw(n: int, rng: np.random.Generator) -> Array:
         return samples_in(target, n, rng, space)
