@@ -246,6 +246,14 @@ def test_status_shows_failures_with_their_error(tmp_path, capsys):
     assert "raised by the reward function on a batch" in shown  # the note stays below
 
 
+def test_runs_that_are_judged_by_rewards_alone_are_pointed_out(tmp_path, capsys):
+    words = ["run", "small_experiments:BLIND", "--seeds", "1", "--iterations", "3"]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    assert "1 of 1 runs were judged by rewards alone" in capsys.readouterr().out
+    assert main(["status", str(tmp_path)]) == 0
+    assert "by rewards: blind sprl, seed 0: the task reports no" in capsys.readouterr().out
+
+
 def test_overrides_reach_the_spec(tmp_path, capsys):
     words = ["run", "gate-precision", "--algorithms", "sprl", "--seeds", "1", "--iterations", "1"]
     words += ["--out", str(tmp_path)]

@@ -86,17 +86,22 @@ class Run:
         return bars.summarise()
 
     def _point_at_health(self, sweep: "Sweep", console: "Console") -> None:
-        """Say how many runs do not solve the target, and which command tells why."""
+        """Say how many runs do not solve the target, or may not, and which command tells why."""
         from selfpaced.store.health import SOLVED
 
         runs = [run for group in sweep.groups for run in group.runs]
         lost = sum(float(run.result.get("target_success", math.nan)) < SOLVED for run in runs)
-        if lost:
-            say(
-                console,
-                f"{lost} of {len(runs)} runs succeed on less than {SOLVED:.0%} of the target: "
-                f"`selfpaced status {self.out}` says why and what to try",
-            )
+        unknown = sum(bool(run.records and run.records[-1].get("by_rewards")) for run in runs)
+        for count, what in (
+            (lost, f"succeed on less than {SOLVED:.0%} of the target"),
+            (unknown, "were judged by rewards alone, and nobody knows whether they succeed"),
+        ):
+            if count:
+                say(
+                    console,
+                    f"{count} of {len(runs)} runs {what}: "
+                    f"`selfpaced status {self.out}` says why and what to try",
+                )
 
     def _write_figures(self, sweep: "Sweep", console: "Console") -> None:
         from selfpaced.report.error_text import error_in_one_line

@@ -15,7 +15,8 @@ from selfpaced.types import AnyArray, Record
 
 # Entries of a result that tables show, besides its iterations and those of `final_tasks`.
 MEASURED = ("rollouts", "target_success", "target_reward", "success_at_mean", "reward_at_mean")
-SHOWN = ("iteration", "target_success", "target_reward")  # what tables show of a record
+# What tables show of a record, and the line below them.
+SHOWN = ("iteration", "target_success", "target_reward", "by_rewards")
 ENTRY = re.compile(rb'"(?:%s)": [^,}]*' % "|".join(SHOWN).encode())  # one of them, with its value
 CONTEXT_ROWS = ("context_sample", "context_refused")  # entries of a record that are contexts
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # how JSON files hold what JSON cannot
