@@ -83,12 +83,20 @@ def summary(rows: list[dict[str, Any]], task: str) -> dict[str, tuple[float, int
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """One panel per task: nearer to the lower left corner is better."""
+    """One panel per task: nearer to the lower left corner is better.
+
+    A setting whose median run never reaches 90% is an arrow at the right edge.
+    """
     figure = new_figure(11, 3.6)
     for axes, task in zip(figure.subplots(1, len(TASKS), sharey=True), TASKS, strict=True):
-        for k, (name, (rollouts, lost, seeds)) in enumerate(summary(rows, task).items()):
-            axes.plot(rollouts, lost / seeds, "o", color=f"C{k}", label=name, alpha=0.85)
-        axes.set(title=task, xlabel="rollouts to 90%, median", ylim=(-0.03, None))
+        points = summary(rows, task)
+        reached = [rollouts for rollouts, _, _ in points.values() if np.isfinite(rollouts)]
+        edge = 1.06 * max(reached)
+        for k, (name, (rollouts, lost, seeds)) in enumerate(points.items()):
+            marker = "o" if np.isfinite(rollouts) else ">"
+            place = min(rollouts, edge)
+            axes.plot(place, lost / seeds, marker, color=f"C{k}", label=name, alpha=0.85)
+        axes.set(title=task, xlabel="rollouts to 90%, median")
         axes.locator_params(axis="x", nbins=5)
         tidy(axes)
     figure.axes[0].set_ylabel("seeds that end below 0.9")
