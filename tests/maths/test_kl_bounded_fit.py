@@ -10,6 +10,7 @@ from selfpaced.maths.arrays import factor_of
 from selfpaced.maths.features import PolynomialFeatures, linear_features
 from selfpaced.maths.gaussian import Gaussian
 from selfpaced.maths.kl_bounded_fit import (
+    _largest_share,
     fit_joint,
     fit_policy,
     moved_back_until_entropy,
@@ -263,3 +264,25 @@ def test_between_nearly_singular_covariances_there_is_always_a_policy():
             found = moved_back_until_entropy(old, new, floor)
             singular += np.array_equal(found.covariance, old.covariance)
     assert singular > 0  # it has been tried
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_covariance_moves_back_no_farther_than_the_entropy_asks(seed):
+    """With directions that are lost, and entropies that are equal, but for rounding."""
+    rng = np.random.default_rng(seed)
+    gains = np.concatenate([rng.uniform(-1.0, 2.0, 5), [[], [1e-16 - 1.0]][seed % 2]])
+    least = [0.0, -1e-12, -rng.exponential(), -30.0][seed % 4]
+
+    def entropy(t):
+        return float(np.log(np.maximum(1.0 + t * gains, 1e-17)).sum())
+
+    t = _largest_share(gains, least)
+    assert 0.0 <= t <= 1.0
+    assert entropy(t) >= least - 1e-7
+    assert t > 1.0 - 1e-6 or entropy(min(1.0, t * (1 + 1e-6) + 1e-9)) <= least + 1e-12
+
+
+def test_equal_entropies_move_nothing_back():
+    gains = np.array([1.0, -0.5])
+    assert _largest_share(gains, float(np.log(1.0 + gains).sum())) == 1.0
+    assert _largest_share(np.zeros(3), 0.0) == 1.0

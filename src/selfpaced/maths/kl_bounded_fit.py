@@ -56,7 +56,7 @@ from selfpaced.maths.whitened_regression import Regression, Solution
 LEAST_SHARE = 1e-12  # smallest 1 / (1 + eta) at which the root of an active bound is searched
 ACCURACY = 1e-5  # relative, of that share
 STEEPEST = 1e3  # largest sqrt(KL / epsilon) that the search sees, since a KL can be infinite
-NEWTON_STEPS, CLOSE = 60, 1e-9  # on the way between two covariances; relative accuracy there
+NEWTON_STEPS, CLOSE = 60, 1e-9  # on the way between two covariances; accuracy there, in nats
 
 
 class PolicyFit(NamedTuple):
@@ -211,17 +211,18 @@ def _largest_share(gains: Array, least: float) -> float:
     """The largest t in [0, 1] at which sum log(1 + t gains) is at least `least`, 0 or less.
 
     The sum is 0 at t = 0 and concave in t, so that Newton's steps from t = 1 come down to the root
-    and never pass it.
+    and never pass it, but for rounding.
     """
     t = 1.0
     for _ in range(NEWTON_STEPS):
         factors = 1.0 + t * gains
         missing = least - float(np.add.reduce(np.log(factors)))
-        step = missing / float(np.add.reduce(gains / factors))
-        t = max(t + step, 0.0)
-        if abs(step) <= CLOSE * t:
+        if missing <= 0.0:
+            return t
+        t = max(t + missing / float(np.add.reduce(gains / factors)), 0.0)
+        if missing <= CLOSE:  # the step from there leaves nothing but rounding
             break
-    return (1.0 - 2 * CLOSE) * t  # slightly below the root, where there is enough
+    return (1.0 - 1e-12) * t
 
 
 def _policy_part(
