@@ -208,7 +208,7 @@ def test_a_covariance_goes_to_the_fitted_one_just_as_far_as_its_entropy_may_fall
     # Between the two, direction by direction.
     way, gone = fitted.covariance - policy.covariance, found.covariance - policy.covariance
     t = np.vdot(gone, way) / np.vdot(way, way)
-    assert 0.0 <= t < 1.0
+    assert -1e-12 <= t < 1.0
     np.testing.assert_allclose(gone, t * way, atol=1e-9)
     # The covariance's part of the KL only falls.
     near, far = (Gaussian(np.zeros(3), p.covariance) for p in (found, fitted))

@@ -321,7 +321,10 @@ def test_a_flipped_digit_is_noticed(folder, name):
     try:
         for i in digits[:: max(1, len(digits) // 40)]:
             other = b"1" if whole[i : i + 1] != b"1" else b"2"
-            path.write_bytes(whole[:i] + other + whole[i + 1 :])
+            flipped = whole[:i] + other + whole[i + 1 :]
+            if json.loads(flipped) == json.loads(whole):
+                continue  # the last of so many digits that the number is the same
+            path.write_bytes(flipped)
             with pytest.raises(ValueError, match="is damaged"):
                 read_run(folder)
     finally:
