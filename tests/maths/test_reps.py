@@ -320,3 +320,9 @@ def test_newton_converges_wherever_it_is_put(n, log_scale, log_alpha, log_epsilo
 def test_effective_samples_count_equal_weights():
     assert effective_samples(np.full(8, 1 / 8)) == pytest.approx(8)
     assert effective_samples(np.r_[1.0, np.zeros(7)]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_no_temperature_is_searched_for_values_that_are_not_finite(bad):
+    with pytest.raises(ValueError, match="x must be finite"):
+        temperature(np.array([0.0, 1.0, bad]), 0.4)

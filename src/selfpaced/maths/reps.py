@@ -77,6 +77,8 @@ def temperature(x: Array, epsilon: float, accuracy: float = 1e-10) -> float:
     mean_gap = -float(below.mean())
     if mean_gap < LEAST_GAP:
         return 1.0
+    if not math.isfinite(mean_gap):  # no temperature fits, and the steps below would not end
+        raise ValueError(f"x must be finite; its largest minus its mean is {mean_gap}")
     if epsilon >= math.log(len(x) / np.count_nonzero(below == 0.0)):
         return max(-float(below[below < 0.0].max()) * 1e-3, LEAST_GAP)
 
