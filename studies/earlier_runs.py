@@ -1,11 +1,11 @@
 """Experiments as they were when stored runs under results/studies were made.
 
-Ball-in-a-Cup with one string of ten links, and the rule of `SPRL()` when it narrowed policies more
-slowly (`narrowing=3`). From the project's folder:
+Ball-in-a-Cup with one string of ten links, and with strings of 10, 14 and 20 links; the rule of
+`SPRL()` when it narrowed policies more slowly (`narrowing=3`). From the project's folder:
 
     selfpaced run studies.earlier_runs:TEN_LINKS_BALL --algorithms sprl --seeds 20 --out runs-ten
 
-On Ball-in-a-Cup policies narrowed at 3 nats per nat of evidence, whatever the buffer. Its
+With ten links policies narrowed at 3 nats per nat of evidence, whatever the buffer. Its
 buffer holds 0.32 of the rollouts that are needed now, so that new runs narrow at 0.96.
 """
 
@@ -17,8 +17,9 @@ from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP, BALL_IN_A_CUP_ROB
 from selfpaced.experiments.gate import GATE_GLOBAL, GATE_PRECISION
 from selfpaced.experiments.reacher import REACHER_KINEMATIC
 from selfpaced.tasks.ball_in_a_cup import ROBOT
-from selfpaced.tasks.string_models import TEN_LINKS
+from selfpaced.tasks.string_models import TEN_LINKS, AnyString
 
+THREE_STRINGS = AnyString(links=(10, 14, 20), damping=(0.5, 2.0), margin=0.0015, substeps=2)
 SLOWER = Mastery(narrowing=3.0)
 SLOWER_BALL = SPRL(n_samples=16, buffer_size=10, pacing=SLOWER)
 
@@ -47,4 +48,10 @@ TEN_LINKS_ROBUST = replace(
     title="Ball-in-a-Cup, robust, ten links",
     problem=partial(ball_problem, TEN_LINKS, ROBOT),
     algorithms={**BALL_IN_A_CUP_ROBUST.algorithms, "sprl-mastery": SLOWER_BALL},
+)
+THREE_STRINGS_BALL = replace(
+    BALL_IN_A_CUP,
+    name="ball-in-a-cup-three-strings",
+    title="Ball-in-a-Cup, strings of 10, 14 and 20 links",
+    problem=partial(ball_problem, THREE_STRINGS),
 )

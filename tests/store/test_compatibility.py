@@ -46,6 +46,7 @@ KNOWN = EXPERIMENTS | {
         earlier_runs.KINEMATIC,
         earlier_runs.TEN_LINKS_BALL,
         earlier_runs.TEN_LINKS_ROBUST,
+        earlier_runs.THREE_STRINGS_BALL,
     )
 }
 

@@ -5,7 +5,9 @@ import pytest
 
 pytest.importorskip("mujoco", reason="needs the extra mujoco")
 
+from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP_ROBUST
 from selfpaced.tasks.ball_in_a_cup import CONTROLS, ROBOT, BallInACup, set_points
+from selfpaced.tasks.ball_in_any_world import BallInAnyWorld
 from selfpaced.tasks.mujoco.wam import BALL_MASS, KD, KP, STRING_LENGTH
 from selfpaced.tasks.mujoco.wam_rollouts import JOINTS, WamRollouts
 from selfpaced.tasks.randomisation import Randomisation, delayed
@@ -82,6 +84,35 @@ def test_models_have_the_masses_lengths_and_gains_that_were_drawn():
     np.testing.assert_array_equal(used.body_mass, fresh.body_mass)
     np.testing.assert_array_equal(used.dof_damping, fresh.dof_damping)
     np.testing.assert_array_equal(used.actuator_biasprm, fresh.actuator_biasprm)
+
+
+def test_nearer_worlds_have_a_share_of_every_difference():
+    worlds = ROBOT.draw(3, 2, np.random.default_rng(0))
+    nearer = worlds.nearer(np.array([0.0, 0.5, 1.0]))
+    nominal = Randomisation().draw(3, 2, np.random.default_rng(0))
+    for near, far, middle in zip(nearer, worlds, nominal, strict=True):
+        for row, share in enumerate((0.0, 0.5, 1.0)):
+            np.testing.assert_allclose(near[row] - middle[row], share * (far[row] - middle[row]))
+
+
+def test_contexts_say_how_much_worlds_differ_from_the_model(nominal):
+    def moved(share):
+        contexts = np.column_stack([CONTEXTS, np.full(3, share)])
+        task = BallInAnyWorld(FAST)
+        return task.simulate(contexts, thetas(), np.random.default_rng(0)).balls[:, :600]
+
+    np.testing.assert_allclose(moved(0.0), nominal, atol=1e-7)
+    np.testing.assert_allclose(moved(1.0), balls(ROBOT), atol=1e-7)
+    half, whole = (np.abs(moved(share) - nominal).mean() for share in (0.5, 1.0))
+    assert 0.3 < half / whole < 0.7
+
+
+def test_the_robust_experiment_ends_with_the_real_cup_in_any_world():
+    problem = BALL_IN_A_CUP_ROBUST.built_problem()
+    np.testing.assert_array_equal(problem.target.mean, [1.0, 1.0])
+    names = [task.name for task in (problem.task, *problem.final_tasks.values())]
+    assert len(set(names)) == 2  # random worlds are scored a second time, with other draws
+    assert all(name.startswith("BallInAnyWorld(") for name in names)
 
 
 def test_a_delay_of_whole_and_half_steps():

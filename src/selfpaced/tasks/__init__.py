@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from selfpaced.tasks.ball_in_a_cup import ROBOT, BallInACup
+from selfpaced.tasks.ball_in_any_world import BallInAnyWorld
 from selfpaced.tasks.contextual_pointmass import ContextualPointMass
 from selfpaced.tasks.gate import Gate
 from selfpaced.tasks.goal_reaching import GoalReaching
@@ -24,6 +25,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "reacher-kinematic": KinematicReacher,
     "ball-in-a-cup": BallInACup,
     "ball-in-a-cup-randomised": partial(BallInACup, FAST, ROBOT),
+    "ball-in-any-world": partial(BallInAnyWorld, FAST),
     "pointmass": PointMass2D,
     "maze": Maze,
     "pointmass-2d": ContextualPointMass,

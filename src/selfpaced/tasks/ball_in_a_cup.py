@@ -20,7 +20,7 @@ from selfpaced.maths.policy import LinearGaussianPolicy
 from selfpaced.maths.promp import basis, basis_velocity
 from selfpaced.tasks.batch import checked_batch, task_repr
 from selfpaced.tasks.mujoco.camera import Picture
-from selfpaced.tasks.randomisation import Randomisation
+from selfpaced.tasks.randomisation import Randomisation, Worlds
 from selfpaced.tasks.string_models import ANY_STRING, FREQUENCY, AnyString, Fidelity
 from selfpaced.types import Outcomes
 
@@ -125,7 +125,7 @@ class BallInACup:
     @property
     def name(self) -> str:
         """The task's name in the specs of stored runs, with its details; it must not change."""
-        return f"BallInACup({', '.join(self._details())})"
+        return f"{type(self).__name__}({', '.join(self._details())})"
 
     def diagnostics(self) -> dict[str, float]:
         """The number of unstable rollouts in the last batch; instability counts as a failure."""
@@ -149,14 +149,19 @@ class BallInACup:
 
         if self._arena is None:
             self._arena = Arena(self._models())
-        n, strings = len(contexts), None
+        strings = None
         if isinstance(self.fidelity, AnyString):
-            strings = self.fidelity.draw(n, rng)
-        moved, worlds = set_points(thetas), None
-        if self.randomisation is not None:
-            worlds = self.randomisation.draw(n, CONTROLS, rng)
+            strings = self.fidelity.draw(len(contexts), rng)
+        moved, worlds = set_points(thetas), self._worlds(contexts, rng)
+        if worlds is not None:
             moved = worlds.disturbed(*moved, FREQUENCY)
         return self._arena.simulate(contexts[:, 0], *moved, strings, worlds)
+
+    def _worlds(self, contexts: Array, rng: np.random.Generator) -> Worlds | None:
+        """The worlds of rollouts in `contexts` (n, d_c); None if none differs from the model."""
+        if self.randomisation is None:
+            return None
+        return self.randomisation.draw(len(contexts), CONTROLS, rng)
 
     def _models(self) -> list[Fidelity]:
         """The models that rollouts may happen in."""

@@ -99,6 +99,20 @@ class Worlds(NamedTuple):
     noise: Array
     """(n, t, 7): noise on every set point, in rad."""
 
+    def nearer(self, share: Array) -> "Worlds":
+        """The same worlds, with `share` (n,) of their differences from the model."""
+        column = share[:, None]
+        return Worlds(
+            ball_mass=1.0 + share * (self.ball_mass - 1.0),
+            string_length=1.0 + share * (self.string_length - 1.0),
+            string_damping=1.0 + share * (self.string_damping - 1.0),
+            cup_offset=column * self.cup_offset,
+            joint_offset=column * self.joint_offset,
+            gains=1.0 + column * (self.gains - 1.0),
+            delay=share * self.delay,
+            noise=column[..., None] * self.noise,
+        )
+
     def disturbed(
         self, positions: Array, velocities: Array, frequency: float
     ) -> tuple[Array, Array]:
