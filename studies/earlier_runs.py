@@ -20,6 +20,9 @@ from selfpaced.tasks.ball_in_a_cup import ROBOT
 from selfpaced.tasks.string_models import TEN_LINKS, AnyString
 
 THREE_STRINGS = AnyString(links=(10, 14, 20), damping=(0.5, 2.0), margin=0.0015, substeps=2)
+TWENTY_LINKS = AnyString(
+    links=(20,), damping=(0.7, 1.4), margin=0.0015, substeps=2, length_spread=0.005
+)
 SLOWER = Mastery(narrowing=3.0)
 SLOWER_BALL = SPRL(n_samples=16, buffer_size=10, pacing=SLOWER)
 
@@ -54,4 +57,10 @@ THREE_STRINGS_BALL = replace(
     name="ball-in-a-cup-three-strings",
     title="Ball-in-a-Cup, strings of 10, 14 and 20 links",
     problem=partial(ball_problem, THREE_STRINGS),
+)
+TWENTY_LINKS_BALL = replace(
+    BALL_IN_A_CUP,
+    name="ball-in-a-cup-twenty-links",
+    title="Ball-in-a-Cup, strings of 20 links",
+    problem=partial(ball_problem, TWENTY_LINKS),
 )

@@ -47,6 +47,7 @@ KNOWN = EXPERIMENTS | {
         earlier_runs.TEN_LINKS_BALL,
         earlier_runs.TEN_LINKS_ROBUST,
         earlier_runs.THREE_STRINGS_BALL,
+        earlier_runs.TWENTY_LINKS_BALL,
     )
 }
 

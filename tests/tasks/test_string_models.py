@@ -10,7 +10,7 @@ from selfpaced.tasks.string_models import AnyString, Fidelity, equal_bending
 STRING_LENGTH = 0.30495  # metres, from the first hinge to the ball's centre
 CHEAP = {"margin": 0.003, "substeps": 1}
 STRINGS = AnyString(links=(8, 10), damping=(0.5, 2.0), **CHEAP)
-OF_ANY_LENGTH = AnyString(links=(8, 10), damping=(0.5, 2.0), length=0.02, **CHEAP)
+OF_ANY_LENGTH = AnyString(links=(8, 10), damping=(0.5, 2.0), length_spread=0.02, **CHEAP)
 
 
 def test_every_number_of_links_is_drawn_as_often_and_damping_fills_its_range():
@@ -53,6 +53,19 @@ def test_lengths_fill_their_range():
     assert 0.98 <= length.min() < 0.9805
     assert 1.0195 < length.max() <= 1.02
     np.testing.assert_allclose(length.mean(), 1.0, atol=5e-4)
+
+
+def test_every_number_of_links_may_have_its_own_length():
+    strings = AnyString(
+        links=(8, 10), damping=(1.0, 1.0), lengths=(0.9, 1.1), length_spread=0.01, **CHEAP
+    )
+    which, _, length = strings.draw(6000, np.random.default_rng(0))
+    for k, mean in enumerate(strings.lengths):
+        share = length[which == k] / mean - 1.0
+        assert -0.01 <= share.min() < -0.0095
+        assert 0.0095 < share.max() <= 0.01
+    both = AnyString(links=(8, 10), damping=(1.0, 1.0), lengths=0.9, **CHEAP)
+    np.testing.assert_array_equal(both.draw(50, np.random.default_rng(0)).length, 0.9)
 
 
 def test_a_ball_at_rest_hangs_as_low_as_its_string_is_long():
@@ -124,7 +137,9 @@ def test_the_name_of_a_task_tells_its_strings():
     assert BallInACup(STRINGS).name == (
         "BallInACup(AnyString(links=(8, 10), damping=(0.5, 2.0), margin=0.003, substeps=1))"
     )
-    assert BallInACup(OF_ANY_LENGTH).name.endswith("substeps=1, length=0.02))")
+    assert BallInACup(OF_ANY_LENGTH).name.endswith("substeps=1, length_spread=0.02))")
+    unequal = AnyString(links=(8, 10), damping=(0.5, 2.0), lengths=(0.9, 1.0), **CHEAP)
+    assert BallInACup(unequal).name.endswith("substeps=1, lengths=(0.9, 1.0)))")
 
 
 @pytest.mark.parametrize(
@@ -142,8 +157,11 @@ def test_the_name_of_a_task_tells_its_strings():
         ({"substeps": 0}, "substeps must be .*; got 0"),
         ({"substeps": (1, 0)}, r"substeps must be one number, or one for each of the 1.*\(1, 0\)"),
         ({"substeps": (0,)}, "substeps must be .*; got 0"),
-        ({"length": -0.01}, "length must be a share from 0 to below 1; got -0.01"),
-        ({"length": 1.0}, "length must be a share from 0 to below 1; got 1.0"),
+        ({"lengths": (1.0, 0.9)}, r"lengths must be one number, or one for each.*\(1.0, 0.9\)"),
+        ({"lengths": (0.0,)}, r"lengths must be above 0; got \(0.0,\)"),
+        ({"lengths": -1.0}, "lengths must be above 0; got -1.0"),
+        ({"length_spread": -0.01}, "length_spread must be a share from 0 to below 1; got -0.01"),
+        ({"length_spread": 1.0}, "length_spread must be a share from 0 to below 1; got 1.0"),
     ],
 )
 def test_bad_strings_are_refused_with_a_sentence(changed, message):
