@@ -44,7 +44,7 @@ def fine(links: int, substeps: int) -> Fidelity:
 
 
 MODELS: dict[str, Fidelity | AnyString] = {
-    "drawn, 1 ms": ANY_STRING,
+    "drawn": ANY_STRING,
     "10 links, 2 ms (fast)": FAST,
     "10 links, 1 ms, more damping": TEN_LINKS,
     "10 links, 1 ms": fine(10, 2),

@@ -29,6 +29,7 @@ class BallInAnyWorld(BallInACup):
     """Which contexts exist; (1, 1) is the real cup in any world."""
     context_names = ("scale of the cup", "difference of worlds from the model")
     """Names of the context's dimensions, for figures."""
+
     def __init__(
         self,
         fidelity: Fidelity | AnyString = ANY_STRING,

@@ -119,8 +119,7 @@ class AnyString:
             raise ValueError(
                 f"damping must be two factors above 0, low before high; got {self.damping}"
             )
-        for name in ("substeps", "lengths"):
-            each = getattr(self, name)
+        for name, each in (("substeps", self.substeps), ("lengths", self.lengths)):
             if isinstance(each, tuple) and len(each) != len(self.links):
                 raise ValueError(
                     f"{name} must be one number, or one for each of the {len(self.links)} numbers "
