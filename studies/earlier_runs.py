@@ -1,7 +1,7 @@
 """Experiments as they were when stored runs under results/studies were made.
 
-Ball-in-a-Cup with one string of ten links, and with strings of 10, 14 and 20 links; the rule of
-`SPRL()` when it narrowed policies more slowly (`narrowing=3`). From the project's folder:
+Ball-in-a-Cup with one string of ten links, with strings of 10, 14 and 20 links, and of 20 links;
+the rule of `SPRL()` when it narrowed policies more slowly (`narrowing=3`). From the project's folder:
 
     selfpaced run studies.earlier_runs:TEN_LINKS_BALL --algorithms sprl --seeds 20 --out runs-ten
 
@@ -25,6 +25,7 @@ TWENTY_LINKS = AnyString(
 )
 SLOWER = Mastery(narrowing=3.0)
 SLOWER_BALL = SPRL(n_samples=16, buffer_size=10, pacing=SLOWER)
+AS_ELSEWHERE = {"sprl-mastery": SPRL(n_samples=16, buffer_size=10)}  # contexts move on from 70%
 
 
 def slower(experiment: Experiment) -> Experiment:
@@ -57,10 +58,12 @@ THREE_STRINGS_BALL = replace(
     name="ball-in-a-cup-three-strings",
     title="Ball-in-a-Cup, strings of 10, 14 and 20 links",
     problem=partial(ball_problem, THREE_STRINGS),
+    algorithms=BALL_IN_A_CUP.algorithms | AS_ELSEWHERE,
 )
 TWENTY_LINKS_BALL = replace(
     BALL_IN_A_CUP,
     name="ball-in-a-cup-twenty-links",
     title="Ball-in-a-Cup, strings of 20 links",
     problem=partial(ball_problem, TWENTY_LINKS),
+    algorithms=BALL_IN_A_CUP.algorithms | AS_ELSEWHERE,
 )
