@@ -1,7 +1,8 @@
 """Experiments as they were when stored runs under results/studies were made.
 
 Ball-in-a-Cup with one string of ten links, with strings of 10, 14 and 20 links, and of 20 links;
-the rule of `SPRL()` when it narrowed policies more slowly (`narrowing=3`). From the project's folder:
+the rule of `SPRL()` when it narrowed policies more slowly (`narrowing=3`). From the project's
+folder:
 
     selfpaced run studies.earlier_runs:TEN_LINKS_BALL --algorithms sprl --seeds 20 --out runs-ten
 
