@@ -76,7 +76,8 @@ class AnyString:
 
     No refinement of one model tells which string is right: catches exist that need ten links, or
     one value of the damping, or a long time step, and they are what learning in one model may find.
-    A catch that is learned with all of them depends on none. Its repr is part of stored specs.
+    A catch that is learned with several of them depends less on one. Its repr is part of stored
+    specs.
 
     >>> from selfpaced.tasks.ball_in_a_cup import BallInACup
     >>> from selfpaced.tasks.string_models import AnyString
@@ -173,9 +174,9 @@ ANY_STRING = AnyString(
 """The model to learn in: ten links at 0.5 ms and twenty at 1 ms, which take equally long.
 
 What is caught with both is caught in the reference more often than what is caught with one, because
-they make different errors. Ten links swing the ball like twenty if they are 1.5% shorter. Damping is from 0.7 to 1.4
-times what bends like the authors' string, which nobody has measured, and lengths differ by 1.5 mm.
-docs/reproduction.md has the figures.
+they make different errors. Ten links swing the ball like twenty if they are 1.5% shorter. Damping
+is from 0.7 to 1.4 times what bends like the authors' string, which nobody has measured, and lengths
+differ by 1.5 mm. docs/reproduction.md has the figures.
 """
 TEN_LINKS = Fidelity(links=10, margin=0.0015, substeps=2)
 """The cheapest model at 1 ms. Some of the catches that are learned in it exist in no other one."""
