@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from selfpaced.experiments import EXPERIMENTS
 from selfpaced.report.data import Group
-from selfpaced.report.figures import COLOURS, OTHER, colours, learning_curves
+from selfpaced.report.figures import COLOURS, OTHER, colours, comparison, learning_curves
 from selfpaced.teachers import TEACHERS
 
 
@@ -40,3 +40,12 @@ def test_published_levels_are_marks_in_the_panel_of_their_metric():
 
 def test_a_published_level_far_beyond_the_curves_is_not_drawn():
     assert texts_of(20, "maze-currot") == [["published: CURROT: 0.75"], []]
+
+
+def test_one_algorithm_alone_has_no_panel_of_differences():
+    results = [{"target_success": 0.5 + 0.1 * k, "target_reward": 4.0 + k} for k in range(3)]
+    runs = tuple(SimpleNamespace(result=result, seed=k) for k, result in enumerate(results))
+    members = [Group("gate-precision", name, runs) for name in ("sprl", "creps")]
+    for shown, count in ((members, 3), (members[:1], 2)):
+        panels = comparison(shown, "title").axes
+        assert sum(axes.get_visible() for axes in panels) == count

@@ -248,6 +248,7 @@ def comparison(members: list[Group], title: str) -> Any:
                 _interval(panels[2], place, mean, low, high, colour)
     panels[0].set_xlim(-0.03, 1.03)
     panels[2].axvline(0, color="0.6", linewidth=0.8)
+    panels[2].set_visible(len(members) > 1)
     for axes in panels[1:]:
         axes.set_yticklabels([])
     figure.suptitle(
