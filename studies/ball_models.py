@@ -16,16 +16,10 @@ import time
 import numpy as np
 
 from selfpaced import load
-from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
 from selfpaced.maths.arrays import Array
-from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.tasks.ball_in_a_cup import set_points, success
-from selfpaced.tasks.mujoco.wam_rollouts import Arena
-from selfpaced.tasks.string_models import DrawnStrings, Fidelity, equal_bending
-from selfpaced.tasks.threads import processors, sharing_threads
+from studies.ball_policies import caught, movements
 from studies.tables import line
 
-MARGIN = 0.0015
 REFERENCE = "20 links, 0.25 ms"
 MODELS = {  # number of links, substeps of 2 ms, factor of the string's length
     "20 links, 1 ms": (20, 2, 1.0),
@@ -46,36 +40,23 @@ def main() -> None:
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--rollouts", type=int, default=16, help="of every policy in every model")
     given = parser.parse_args()
-    space = BALL_IN_A_CUP.built_problem().task.theta_space
     names: list[str] = []
-    movements: list[Array] = []
+    drawn: list[Array] = []
     rng = np.random.default_rng(0)
     for experiment, members in load(*given.paths).items():
         for algorithm, group in members.items():
             for run in group.runs:
-                policy = run.policy
-                if run.result["target_success"] < LEARNED or policy is None:
-                    continue
-                assert isinstance(policy, LinearGaussianPolicy)
-                contexts = np.ones((given.rollouts, 1))
-                names.append(f"{experiment} {algorithm} {run.seed}")
-                movements.append(policy.sample(contexts, rng, space))
-    thetas = np.concatenate(movements)
-    scales = np.ones(len(thetas))
+                if run.result["target_success"] >= LEARNED:
+                    names.append(f"{experiment} {algorithm} {run.seed}")
+                    drawn.append(movements(run, given.rollouts, rng))
+    thetas = np.concatenate(drawn)
     rates: dict[str, Array] = {}
     cost: dict[str, float] = {}
     for name, (links, substeps, length) in MODELS.items():
-        damping = equal_bending(links)
-        arena = Arena([Fidelity(links, MARGIN, substeps, damping)])
-        strings = DrawnStrings(
-            np.zeros(len(scales), dtype=np.int64), damping * scales, length * scales
-        )
         started = time.process_time()
-        with sharing_threads(processors()):
-            rollouts = arena.simulate(scales, *set_points(thetas), strings)
-        cost[name] = 1000 * (time.process_time() - started) / len(scales)
-        caught = success(rollouts, scales[:, None]).reshape(len(names), given.rollouts)
-        rates[name] = caught.mean(axis=1)
+        catches = caught(links, substeps, thetas, np.full(len(thetas), length))
+        cost[name] = 1000 * (time.process_time() - started) / len(thetas)
+        rates[name] = catches.reshape(len(names), given.rollouts).mean(axis=1)
     line("policy", *MODELS)
     line(*["---"] * (1 + len(MODELS)))
     for row, name in enumerate(names):

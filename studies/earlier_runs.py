@@ -39,6 +39,17 @@ def slower(experiment: Experiment) -> Experiment:
     )
 
 
+def with_strings(name: str, links: str, strings: AnyString) -> Experiment:
+    """Ball-in-a-Cup with these strings, whose rule is that of the other experiments."""
+    return replace(
+        BALL_IN_A_CUP,
+        name=f"ball-in-a-cup-{name}",
+        title=f"Ball-in-a-Cup, strings of {links}",
+        problem=partial(ball_problem, strings),
+        algorithms={**BALL_IN_A_CUP.algorithms, **AS_ELSEWHERE},
+    )
+
+
 PRECISION, GLOBAL, KINEMATIC = map(slower, (GATE_PRECISION, GATE_GLOBAL, REACHER_KINEMATIC))
 TEN_LINKS_BALL = replace(
     BALL_IN_A_CUP,
@@ -54,17 +65,5 @@ TEN_LINKS_ROBUST = replace(
     problem=partial(ball_problem, TEN_LINKS, ROBOT),
     algorithms={**BALL_IN_A_CUP_ROBUST.algorithms, "sprl-mastery": SLOWER_BALL},
 )
-THREE_STRINGS_BALL = replace(
-    BALL_IN_A_CUP,
-    name="ball-in-a-cup-three-strings",
-    title="Ball-in-a-Cup, strings of 10, 14 and 20 links",
-    problem=partial(ball_problem, THREE_STRINGS),
-    algorithms=BALL_IN_A_CUP.algorithms | AS_ELSEWHERE,
-)
-TWENTY_LINKS_BALL = replace(
-    BALL_IN_A_CUP,
-    name="ball-in-a-cup-twenty-links",
-    title="Ball-in-a-Cup, strings of 20 links",
-    problem=partial(ball_problem, TWENTY_LINKS),
-    algorithms=BALL_IN_A_CUP.algorithms | AS_ELSEWHERE,
-)
+THREE_STRINGS_BALL = with_strings("three-strings", "10, 14 and 20 links", THREE_STRINGS)
+TWENTY_LINKS_BALL = with_strings("twenty-links", "20 links", TWENTY_LINKS)

@@ -8,17 +8,9 @@ It prints, for every policy and model, the success rate for each length of the s
 is that with which the string bends like the authors'.
 """
 
-import argparse
-
 import numpy as np
 
-from selfpaced import load
-from selfpaced.experiments.ball_in_a_cup import BALL_IN_A_CUP
-from selfpaced.maths.policy import LinearGaussianPolicy
-from selfpaced.tasks.ball_in_a_cup import set_points, success
-from selfpaced.tasks.mujoco.wam_rollouts import Arena
-from selfpaced.tasks.string_models import DrawnStrings, Fidelity, equal_bending
-from selfpaced.tasks.threads import processors, sharing_threads
+from studies.ball_policies import arguments, caught, chosen_runs, movements
 from studies.tables import line
 
 LENGTHS = (0.97, 0.98, 0.985, 0.99, 0.995, 1.0, 1.005, 1.01, 1.015, 1.02, 1.03)  # factors
@@ -27,33 +19,15 @@ MODELS = {"10 links, 1 ms": (10, 2), "20 links, 1 ms": (20, 2), "20 links, 0.25 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path")
-    parser.add_argument("--seeds", type=int, nargs="+", required=True)
-    parser.add_argument("--algorithm", default="sprl-mastery")
-    parser.add_argument("--rollouts", type=int, default=16, help="for each length")
-    given = parser.parse_args()
-    problem = BALL_IN_A_CUP.built_problem()
-    (group,) = (members[given.algorithm] for members in load(given.path).values())
+    given = arguments(__doc__, 16, "for each length")
     line("seed", "model", *(f"{100 * length:g}%" for length in LENGTHS))
     line(*["---"] * (2 + len(LENGTHS)))
-    for run in group.runs:
-        if run.seed not in given.seeds:
-            continue
-        contexts = np.ones((given.rollouts * len(LENGTHS), 1))
-        assert isinstance(run.policy, LinearGaussianPolicy)
-        rng = np.random.default_rng(0)
-        thetas = run.policy.sample(contexts, rng, problem.task.theta_space)
-        lengths = np.repeat(LENGTHS, given.rollouts)
+    lengths = np.repeat(LENGTHS, given.rollouts)
+    for run in chosen_runs(given):
+        thetas = movements(run, len(lengths), np.random.default_rng(0))
         for name, (links, substeps) in MODELS.items():
-            damping = equal_bending(links)
-            arena = Arena([Fidelity(links, 0.0015, substeps, damping)])
-            model = np.zeros(len(contexts), dtype=np.int64)
-            strings = DrawnStrings(model, np.full(len(contexts), damping), lengths)
-            with sharing_threads(processors()):
-                rollouts = arena.simulate(contexts[:, 0], *set_points(thetas), strings)
-            caught = success(rollouts, contexts).reshape(len(LENGTHS), given.rollouts)
-            line(str(run.seed), name, *(f"{share:.2f}" for share in caught.mean(axis=1)))
+            rates = caught(links, substeps, thetas, lengths).reshape(len(LENGTHS), -1).mean(axis=1)
+            line(str(run.seed), name, *(f"{rate:.2f}" for rate in rates))
 
 
 if __name__ == "__main__":

@@ -144,3 +144,9 @@ def test_a_size_below_zero_is_refused_with_a_sentence(name):
 def test_a_share_of_one_or_more_is_refused_with_a_sentence(name):
     with pytest.raises(ValueError, match=f"{name} must be a share below 1; got 1.0"):
         Randomisation(**{name: 1.0})
+
+
+@pytest.mark.parametrize("given", [None, "ROBOT"])
+def test_any_world_needs_a_randomisation(given):
+    with pytest.raises(ValueError, match="randomisation must be a Randomisation"):
+        BallInAnyWorld(FAST, given)

@@ -27,8 +27,6 @@ from selfpaced.types import Problem
 # The context is the scale of the cup; 1 is the real one.
 LARGE_CUPS = Gaussian([2.0], [[0.5**2]])  # program
 REAL_CUP = Gaussian([1.0], [[1e-4]])  # program
-
-
 # The same cup in any world of ROBOT; learning begins near the model.
 ANY_WORLD = Gaussian([1.0, 1.0], np.diag([1e-4, 1e-4]))
 NEAR_WORLDS = Gaussian([2.0, 0.2], np.diag([0.5**2, 0.1**2]))
@@ -75,9 +73,8 @@ def robust_problem(fidelity: Fidelity | AnyString = ANY_STRING) -> Problem:
 
 def _first_policy(context_dimension: int) -> LinearGaussianPolicy:
     """The policy before learning, linear in the context."""
-    variances = 0.4 * np.tile(
-        [5.0, 5.0, 3.0], 5
-    )  # program: joints 2, 4 and 6 of each basis function
+    # From the program: joints 2, 4 and 6 of each basis function.
+    variances = 0.4 * np.tile([5.0, 5.0, 3.0], 5)
     initial = Gaussian(np.zeros(15), np.diag(variances))
     return constant_policy(linear_features(context_dimension), initial)
 

@@ -7,7 +7,7 @@ begin near the model and arrive at all of them, with the real cup.
 
 import numpy as np
 
-from selfpaced.maths.arrays import Array
+from selfpaced.maths.arrays import Array, check_kind
 from selfpaced.maths.box import Box
 from selfpaced.tasks.ball_in_a_cup import CONTROLS, ROBOT, BallInACup
 from selfpaced.tasks.randomisation import Randomisation, Worlds
@@ -35,6 +35,7 @@ class BallInAnyWorld(BallInACup):
         fidelity: Fidelity | AnyString = ANY_STRING,
         randomisation: Randomisation = ROBOT,
     ) -> None:
+        check_kind("randomisation", randomisation, Randomisation)
         super().__init__(fidelity, randomisation)
         self._differences = randomisation  # where the share is 1
 
