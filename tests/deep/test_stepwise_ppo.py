@@ -149,6 +149,33 @@ def test_the_rate_falls_until_an_epoch_fits_into_the_bound_and_rises_again():
     assert repr(resumed.advance()) == repr(training.advance())
 
 
+def test_what_is_measured_averages_the_updates_and_learning_does_not_see_it():
+    newest = SMALL.start(PROBLEM, streams_of(0))
+    averaged = dataclasses.replace(SMALL, averaged_updates=3).start(PROBLEM, streams_of(0))
+    after = []  # the last layer of the policy after each update
+    for _ in range(5):
+        assert repr(newest.advance()) == repr(averaged.advance())
+        after.append(newest.policy.weights[-1])
+        np.testing.assert_array_equal(after[-1], newest._actor_layers[-1][0].astype(float))
+    mean = np.mean(after[:3], axis=0)  # all updates count the same until there are three
+    for weights in after[3:]:
+        mean = mean + (weights - mean) / 3
+    np.testing.assert_allclose(averaged.policy.weights[-1], mean, rtol=0, atol=1e-6)
+    assert np.abs(averaged.policy.weights[-1] - after[-1]).max() > 1e-4
+
+
+def test_an_average_is_restored_exactly():
+    config = dataclasses.replace(SMALL, averaged_updates=3)
+    whole, resumed = (config.start(PROBLEM, streams_of(seed)) for seed in (0, 9))
+    for _ in range(4):
+        whole.advance()
+    resumed.restore(whole.state())
+    for training in (whole, resumed):
+        training.advance()
+    for found, expected in zip(resumed.policy.weights, whole.policy.weights, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_the_wide_gate_is_learned():
     config = StepwisePPO(environments=16, steps=64, minibatches=16, teacher=UniformTeacher())
     problem = Problem(ContextualPointMass(), Gaussian([0.0, 7.0], np.diag([0.01, 0.01])))
@@ -177,6 +204,7 @@ def test_a_policy_keeps_the_bounds_of_its_task_in_its_file(tmp_path):
         ({"minibatches": 7}, "minibatches must divide the 120 steps of an update; got 7"),
         ({"target_kl": -1.0}, "target_kl"),
         ({"adapts_rate": True}, "adapts_rate needs a target_kl"),
+        ({"averaged_updates": 0}, "averaged_updates must be a whole number of at least 1; got 0"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1; got 0"),
     ],
 )

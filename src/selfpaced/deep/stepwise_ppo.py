@@ -80,11 +80,17 @@ class StepwisePPO:
     That is within its first epoch, before every step of the update has counted. The rate is
     multiplied by 1.5, up to `learning_rate`, after an update that did not end early.
     """
+    averaged_updates: int = 1
+    """The policy that is measured and kept has the parameters' average over so many updates.
+
+    The newest policy, which acts, may jump from update to update; the average does not (Polyak and
+    Juditsky, 1992). It forgets exponentially after so many updates. 1: the newest policy.
+    """
     teacher: TeacherConfig = field(default_factory=TargetTeacher)
     """What chooses the contexts."""
 
     def __post_init__(self) -> None:
-        for name in ("environments", "steps", "minibatches", "epochs"):
+        for name in ("environments", "steps", "minibatches", "epochs", "averaged_updates"):
             check_at_least(name, getattr(self, name), 1)
         for units in self.hidden:
             check_at_least("hidden", units, 1)
@@ -134,6 +140,7 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
         self._by_actor = self._actor.layers(by_actor)
         self._by_critic = self._critic.layers(by_critic)
         self._adam = Adam(len(self._parameters))
+        self._average = self._parameters.copy()  # of the parameters after updates
         # They stay at 0 and 1 unless `normalise` is true.
         self._observed, self._returned = RunningMoments(self._inputs), RunningMoments(1)
         self._discounted = np.zeros(config.environments)  # rewards so far in each episode
@@ -150,8 +157,10 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
         with one_blas_thread():
             metrics = self._improve(*self._collected())
             self._updates += 1
-            counts = {"entropy": self.policy.entropy, "updates": self._updates}
-            return {**self._record(), **counts, **metrics}
+            weight = np.float32(1.0 / min(self._updates, self._config.averaged_updates))
+            self._average = (1 - weight) * self._average + weight * self._parameters
+            entropy = self._policy_of(self._parameters).entropy
+            return {**self._record(), "entropy": entropy, "updates": self._updates, **metrics}
 
     def _values(self, observations: Floats) -> Floats:
         """(n,): the value function V at `observations` (n, o)."""
@@ -279,13 +288,18 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
 
     @property
     def policy(self) -> NetworkPolicy:
-        """The policy learned so far."""
+        """The policy learned so far: the average over `averaged_updates`."""
+        return self._policy_of(self._average)
+
+    def _policy_of(self, parameters: Floats) -> NetworkPolicy:
         task, normalised = self._task, self._config.normalise
         discrete = isinstance(self._head, CategoricalHead)
+        layers = self._actor.layers(parameters)
+        log_std = parameters[len(parameters) - self._head.deviations :]
         return (CategoricalNetworkPolicy if discrete else NetworkPolicy)(
-            weights=tuple(weights.astype(float) for weights, _ in self._actor_layers),
-            biases=tuple(biases.astype(float) for _, biases in self._actor_layers),
-            std=np.exp(self._log_std.astype(float)),
+            weights=tuple(weights.astype(float) for weights, _ in layers),
+            biases=tuple(biases.astype(float) for _, biases in layers),
+            std=np.exp(log_std.astype(float)),
             observation_mean=self._observed.mean.copy(),
             observation_variance=self._observed.variance.copy(),
             observation_clip=CLIP if normalised else np.inf,
@@ -301,6 +315,7 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
             "adam_steps": np.array(self._adam.steps),
             "learning_rate": np.array(self._rate),
             "rng": generator_state(self._rng),
+            **({"average": self._average.copy()} if self._config.averaged_updates > 1 else {}),
             **prefixed("episodes.", self._episodes.state()),
             **(self._moments_state() if self._config.normalise else {}),
         }
@@ -316,6 +331,7 @@ class StepwisePPOTraining(StepwiseTraining[StepwiseTask | GymTask]):
         """Continue exactly from a `state`."""
         self._updates = int(state["updates"])
         self._parameters[:] = state["parameters"]
+        self._average[:] = state.get("average", state["parameters"])  # equal if it is of one update
         self._adam.first, self._adam.second = np.array(state["adam"], dtype=np.float32)
         self._adam.steps = int(state["adam_steps"])
         self._rate = float(state["learning_rate"])

@@ -28,6 +28,7 @@ ADDED: dict[str, Plain] = {
     "StepwisePPO": {
         "adapts_rate": False,  # the learning rate was constant
         "normalise": False,
+        "averaged_updates": 1,  # the newest policy was measured
     },
     "Mastery": {
         "decide_by": 1,  # the newest batch alone decided
