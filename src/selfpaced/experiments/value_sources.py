@@ -63,7 +63,7 @@ SOURCES = {  # by the class of the configuration, and the name of the field
             ("environments", "steps"),
             "the authors' program has one environment; docs/benchmarks.md",
         ),
-        **dict.fromkeys(("target_kl", "adapts_rate"), BENCHMARKS),
+        **dict.fromkeys(("target_kl", "adapts_rate", "averaged_updates"), BENCHMARKS),
     },
     "StepwiseSAC": {
         **dict.fromkeys(("hidden", "gamma", "learning_rate", "buffer_size"), PROGRAM),
