@@ -12,6 +12,7 @@ from selfpaced.experiments.gate import GATE_PRECISION
 from studies import (
     ablations,
     advice,
+    ball_values,
     open_points,
     others_tables,
     random_rewards,
@@ -31,8 +32,14 @@ def test_every_variant_of_the_gate_learns(experiment):
 
 
 def test_variants_differ_from_the_rule_and_from_each_other():
-    for experiment in (ablations.PRECISION, ablations.KINEMATIC, open_points.BALL):
+    for experiment in (
+        ablations.PRECISION,
+        ablations.KINEMATIC,
+        open_points.BALL,
+        ball_values.VALUES,
+    ):
         assert len(set(map(repr, experiment.algorithms.values()))) == len(experiment.algorithms)
+    assert ball_values.PAPER not in ball_values.VALUES.algorithms.values()
     for share in (0.1, 0.03):
         bound = open_points.PRECISION.algorithms[f"entropy-bound-{share}"].min_entropy
         initial = open_points.PRECISION.problem().initial_policy.entropy
