@@ -153,6 +153,8 @@ def test_contexts_that_wait_to_be_mastered_are_told_apart():
     without_success = said(success=np.nan)
     assert "nan" not in without_success[0]
     assert "40% succeeded there" in said()[0]
+    jumping = iter(np.tile([0.25, 0.5, 0.375, 0.475], 100))  # small batches: 0.4 is of several
+    assert "40% succeeded there" in said(success=lambda t: next(jumping))[0]
     assert "mastered there, by its rewards" in said(success=0.9)[0]  # a reward_threshold was given
     assert "20% was mastered there, by its rewards" in said(success=np.nan, mastered=0.2)[0]
 
