@@ -23,7 +23,14 @@ from selfpaced.store.files import plain
 from selfpaced.store.packed import read_packed, restore_store
 from selfpaced.store.spec import differences, run_folder
 from selfpaced.sweep import plan
-from studies import ablations, coarse_ball, earlier_runs, mastery_before, open_points
+from studies import (
+    ablations,
+    ball_values,
+    coarse_ball,
+    earlier_runs,
+    mastery_before,
+    open_points,
+)
 
 RESULTS = Path(__file__).parents[2] / "results"
 STUDIES = (ablations.PRECISION, ablations.GLOBAL, ablations.KINEMATIC, ablations.BALL)
@@ -40,6 +47,7 @@ KNOWN = EXPERIMENTS | {
         *BEFORE,
         open_points.PRECISION,
         open_points.BALL,
+        ball_values.VALUES,
         coarse_ball.COARSE,
         earlier_runs.PRECISION,
         earlier_runs.GLOBAL,
